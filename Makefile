@@ -1,0 +1,83 @@
+# What this project can do; `make help` lists it.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+TOOL     := go tool -modfile=$(CURDIR)/hack/tools/go.mod
+GENERATE := $(TOOL) controller-gen
+LINT     := $(TOOL) golangci-lint-kube-api-linter run
+VERSION  ?= dev
+COMMIT   ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+# How long one test package may take; generous, for a loaded machine.
+TIMEOUT  := 30m
+# How long `make fuzz` looks for inputs, for each target.
+FUZZTIME ?= 60s
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Use
+
+.PHONY: run
+run: build ## Try everything: a control plane, the bundle and a default class, until Ctrl-C
+	@go build -o bin/run ./test/run
+	@exec bin/run
+
+.PHONY: build
+build: control-plane ## Build the controller into bin/
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/samplecrd-controller .
+
+.PHONY: image
+image: ## Build the container image samplecrd-controller:dev
+	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t samplecrd-controller:$(VERSION) .
+
+##@ Check
+
+.PHONY: test
+test: build ## Run all tests: rules, fuzz seeds, and integration on a real API server
+	go test -timeout $(TIMEOUT) -p 1 ./...
+	go test -C test/controlplane ./...
+
+.PHONY: unit
+unit: ## Run the tests that need no API server
+	go test ./addressing/... ./apis/... ./webhooks/... ./controllers/... ./providers/memory/... ./certs/... .
+
+.PHONY: fuzz
+fuzz: ## Look for inputs that break the address rules, FUZZTIME long each
+	go test ./addressing -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
+
+.PHONY: lint
+lint: ## Check style, import directions and API conventions
+	$(LINT) ./...
+	cd test/controlplane && $(LINT) ./...
+
+.PHONY: verify
+verify: generate ## Regenerate everything and demand a clean tree
+	go mod tidy -diff
+	go mod verify
+	@test -z "$$(git status --porcelain)" || { git status --short; git diff | head -100; echo "generated files are stale: commit what 'make generate' wrote"; exit 1; }
+
+##@ Change
+
+.PHONY: generate
+generate: ## Write what is generated: deep copies, CRDs, RBAC, webhook configurations
+	$(GENERATE) object crd paths=./apis/... output:crd:dir=config/crd
+	$(GENERATE) webhook paths=./webhooks/... output:webhook:dir=config/webhook
+	$(GENERATE) rbac:roleName=samplecrd-controller paths='./controllers/...;./providers/...' output:rbac:dir=config/rbac
+
+.PHONY: format
+format: ## Format the Go files
+	gofmt -w $$(git ls-files '*.go')
+
+##@ Need
+
+.PHONY: control-plane
+control-plane: ## Find or build etcd, kube-apiserver and kubectl (10 minutes, once)
+	@go run -C test/controlplane . >/dev/null
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin .run

@@ -1,0 +1,137 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// AnnotationIsDefaultClass set to "true" on a NetworkClass makes it the class of
+// Networks created without one. With several such classes the oldest counts.
+const AnnotationIsDefaultClass = "samplecrd.k8s.io/is-default-class"
+
+// NetworkClass is written by the platform team: which backend makes a Network
+// real, and by what policy. What a StorageClass is to a volume.
+//
+// +genclient
+// +genclient:nonNamespaced
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=networkclasses,scope=Cluster,categories=samplecrd
+// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, a group of a teaching project that Kubernetes has not reviewed"
+// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.provider`
+// +kubebuilder:printcolumn:name="Default",type=string,JSONPath=`.metadata.annotations.samplecrd\.k8s\.io/is-default-class`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type NetworkClass struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the backend and the policy of this class.
+	// +required
+	Spec NetworkClassSpec `json:"spec"`
+
+	// status says whether the class can be used.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status NetworkClassStatus `json:"status,omitzero"`
+}
+
+// NetworkClassList is a list of NetworkClasses.
+//
+// +kubebuilder:object:root=true
+type NetworkClassList struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// items are the NetworkClasses.
+	Items []NetworkClass `json:"items"`
+}
+
+// NetworkClassSpec is the backend and the policy of a class. Which backend it is
+// cannot be changed; the policy may change and never stops what runs.
+//
+// +kubebuilder:validation:XValidation:rule="self.provider != 'Multus' || has(self.multus)",fieldPath=".multus",reason=FieldValueRequired,message="is required when provider is Multus"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || self.provider == oldSelf.value().provider",optionalOldSelf=true,fieldPath=".provider",message="cannot be changed; create another NetworkClass"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().multus) || (has(self.multus) && self.multus == oldSelf.value().multus)",optionalOldSelf=true,fieldPath=".multus",message="cannot be changed; create another NetworkClass"
+type NetworkClassSpec struct {
+	// provider is the backend that makes Networks of this class real. Multus: a
+	// NetworkAttachmentDefinition that Pods attach to. Cannot be changed.
+	// +required
+	Provider ProviderType `json:"provider"`
+
+	// multus says how Multus networks are made. Present exactly when provider is
+	// Multus. Cannot be changed.
+	// +optional
+	Multus *MultusSpec `json:"multus,omitempty"`
+
+	// deletionPolicy is given to Networks of this class that are created without
+	// one. May change; Networks that exist keep theirs.
+	// +optional
+	// +kubebuilder:default=Delete
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// ProviderType names a backend.
+//
+// +kubebuilder:validation:Enum=Multus
+type ProviderType string
+
+// ProviderMultus makes each Network a NetworkAttachmentDefinition (Kubernetes
+// Network Custom Resource Definition De-facto Standard, version 1).
+const ProviderMultus ProviderType = "Multus"
+
+// MultusSpec says how the CNI configuration of a Multus network is written.
+type MultusSpec struct {
+	// type is the CNI plugin that makes the interfaces. Bridge: a Linux bridge of
+	// the Network's own on each node.
+	// +required
+	Type MultusType `json:"type"`
+
+	// vlanID tags the traffic of the Pods' bridge ports, 1 to 4094 (IEEE 802.1Q).
+	// Absent: untagged.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4094
+	VLANID *int32 `json:"vlanID,omitempty"`
+
+	// ipam is what hands out addresses to Pods. HostLocal keeps its leases on each
+	// node, so that two nodes may hand out the same address of one Network.
+	// +optional
+	// +kubebuilder:default=HostLocal
+	IPAM MultusIPAM `json:"ipam,omitempty"`
+}
+
+// MultusType is the CNI plugin of a Multus class.
+//
+// +kubebuilder:validation:Enum=Bridge
+type MultusType string
+
+// MultusBridge is the CNI plugin "bridge".
+const MultusBridge MultusType = "Bridge"
+
+// MultusIPAM is the CNI address management plugin of a Multus class.
+//
+// +kubebuilder:validation:Enum=HostLocal
+type MultusIPAM string
+
+// IPAMHostLocal is the CNI plugin "host-local"; it serves nothing longer than a
+// /30 or a /126.
+const IPAMHostLocal MultusIPAM = "HostLocal"
+
+// NetworkClassStatus says whether a class can be used.
+type NetworkClassStatus struct {
+	// observedGeneration is the metadata.generation that the conditions speak of;
+	// -1 until a controller has seen the class.
+	// +optional
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
+
+	// conditions hold Ready, with the reasons documented at
+	// NetworkClassConditionReady.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

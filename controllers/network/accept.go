@@ -1,0 +1,128 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/samplecrd/samplecrd/addressing"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+)
+
+// accept judges the request by the rules that admission has applied already, or
+// should have: the webhooks may have been away, and the world has moved on.
+func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
+	class, err := r.classOf(ctx, p.network)
+	switch {
+	case err != nil:
+		return false, err
+	case class == nil && p.network.Spec.NetworkClassName == "":
+		return p.refuse(samplecrdv1.NetworkReasonClassNotFound, "The Network names no NetworkClass, and there is no default one")
+	case class == nil:
+		return p.refuse(samplecrdv1.NetworkReasonClassNotFound, fmt.Sprintf("NetworkClass %q not found", p.network.Spec.NetworkClassName))
+	}
+	p.class, p.backend = class, r.backends[class.Spec.Provider]
+	if p.backend == nil {
+		return p.refuse(samplecrdv1.NetworkReasonUnsupported, fmt.Sprintf("This build has no provider %q", class.Spec.Provider))
+	}
+
+	var errs field.ErrorList
+	if p.plan, errs = addressing.Parse(&p.network.Spec, field.NewPath("spec")); len(errs) > 0 {
+		return p.refuse(samplecrdv1.NetworkReasonInvalid, sentences(errs))
+	}
+	if forbidden := p.backend.Limits(&class.Spec).Forbids(p.plan); len(forbidden) > 0 {
+		return p.refuse(samplecrdv1.NetworkReasonUnsupported, strings.Join(forbidden, "; "))
+	}
+	rivals, err := r.rivals(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	if errs := addressing.Overlaps(p.plan, rivals); len(errs) > 0 {
+		return p.refuse(samplecrdv1.NetworkReasonOverlap, sentences(errs))
+	}
+	p.accepted()
+	return true, nil
+}
+
+// classOf gives the class that network names, or the default class to one that
+// names none; nil when there is no such class.
+func (r *Reconciler) classOf(ctx context.Context, network *samplecrdv1.Network) (*samplecrdv1.NetworkClass, error) {
+	if name := network.Spec.NetworkClassName; name != "" {
+		var class samplecrdv1.NetworkClass
+		err := r.client.Get(ctx, types.NamespacedName{Name: name}, &class)
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return &class, err
+	}
+	var classes samplecrdv1.NetworkClassList
+	if err := r.client.List(ctx, &classes); err != nil {
+		return nil, fmt.Errorf("listing NetworkClasses: %w", err)
+	}
+	return classes.Default(), nil
+}
+
+// rivals are the Networks that p's must give way to: those of its class and
+// namespace that hold a claim, and those without one that are older and could
+// have it. What p's Network has recorded is settled: a winner never loses.
+func (r *Reconciler) rivals(ctx context.Context, p *pass) ([]addressing.Rival, error) {
+	recorded := addressing.Recorded(&p.network.Status)
+	if !slices.ContainsFunc(p.plan.Prefixes(), func(prefix netip.Prefix) bool { return !slices.Contains(recorded, prefix) }) {
+		return nil, nil
+	}
+	var networks samplecrdv1.NetworkList
+	if err := r.client.List(ctx, &networks, client.InNamespace(p.network.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing Networks: %w", err)
+	}
+	var rivals []addressing.Rival
+	for i := range networks.Items {
+		other := &networks.Items[i]
+		if other.UID == p.network.UID || other.Spec.NetworkClassName != p.class.Name {
+			continue
+		}
+		rival := addressing.Rival{Name: other.Name, Prefixes: addressing.Recorded(&other.Status)}
+		if r.goesFirst(other, p) {
+			rival.Prefixes = append(rival.Prefixes, addressing.Asked(&other.Spec)...)
+		}
+		rivals = append(rivals, rival)
+	}
+	return rivals, nil
+}
+
+// goesFirst says that other, which may have no claim yet, is older than p's
+// Network and could be accepted.
+func (r *Reconciler) goesFirst(other *samplecrdv1.Network, p *pass) bool {
+	if other.DeletionTimestamp != nil || !older(other, p.network) {
+		return false
+	}
+	plan, errs := addressing.Parse(&other.Spec, field.NewPath("spec"))
+	return len(errs) == 0 && len(p.backend.Limits(&p.class.Spec).Forbids(plan)) == 0
+}
+
+func older(a, b *samplecrdv1.Network) bool {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	}
+	return a.Name < b.Name
+}
+
+// sentences joins faults for a condition's message, which has room for a few.
+func sentences(errs field.ErrorList) string {
+	const most = 1024
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	text := strings.Join(texts, "; ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

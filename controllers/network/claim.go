@@ -1,0 +1,56 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/samplecrd/samplecrd/addressing"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+)
+
+// claim makes sure that finalizer and claims are stored before the backend is
+// touched. A pass that takes a new claim ends with recording it.
+func (r *Reconciler) claim(ctx context.Context, p *pass) (bool, error) {
+	if err := r.hold(ctx, p); err != nil {
+		return false, err
+	}
+	recorded := addressing.Recorded(&p.network.Status)
+	added := false
+	for _, subnet := range p.plan.Subnets {
+		if slices.Contains(recorded, subnet.Prefix) {
+			continue
+		}
+		added = true
+		p.network.Status.Subnets = append(p.network.Status.Subnets, subnetStatus(subnet, samplecrdv1.SubnetPending, ""))
+	}
+	if !added {
+		return true, nil
+	}
+	p.network.Status.Provider = new(p.class.Spec.Provider)
+	p.pending("The address space is claimed; the backend is next")
+	return false, nil
+}
+
+// hold stores the finalizer and, in the same patch, the class of a Network that
+// has none yet. The lock keeps a finalizer that somebody else adds meanwhile.
+func (r *Reconciler) hold(ctx context.Context, p *pass) error {
+	held := p.network.DeepCopy()
+	controllerutil.AddFinalizer(held, samplecrdv1.NetworkFinalizer)
+	held.Spec.NetworkClassName = p.class.Name
+	if len(held.Finalizers) == len(p.network.Finalizers) && held.Spec.NetworkClassName == p.network.Spec.NetworkClassName {
+		return nil
+	}
+	if err := r.client.Patch(ctx, held, client.MergeFromWithOptions(p.network, client.MergeFromWithOptimisticLock{}), client.FieldOwner(Name)); err != nil {
+		return fmt.Errorf("adding the finalizer: %w", err)
+	}
+	r.own.wrote(held)
+	p.changed = true
+	held.Status = p.network.Status
+	p.network = held
+	p.accepted()
+	return nil
+}

@@ -1,0 +1,156 @@
+// Package network makes Networks real.
+package network
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/providers"
+)
+
+// Name is the controller's name: in logs, metrics, events and managed fields.
+const Name = "network"
+
+const (
+	workers = 4
+	// timeout bounds one pass, backend calls included.
+	timeout = 2 * time.Minute
+	// The delays of a retry that is due soon; they double in between.
+	retryBase, retryMost = 100 * time.Millisecond, 30 * time.Second
+	// A retry that waits for somebody comes after four to six minutes, at random,
+	// so that many Networks do not ask at once.
+	slowRetryLeast, slowRetrySpread = 4 * time.Minute, 0.5
+)
+
+// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/status,verbs=patch
+// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/finalizers,verbs=update
+// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networkclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler brings the backend to what a Network asks for, and the status to
+// what the backend holds.
+type Reconciler struct {
+	client     client.Client
+	recorder   events.EventRecorder
+	backends   map[samplecrdv1.ProviderType]providers.Provider
+	controller controller.Controller
+	own        ownWrites
+
+	watching sync.Mutex
+	watched  map[providers.Provider]bool
+}
+
+// SetupWithManager adds the controller to mgr.
+func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]providers.Provider) error {
+	r := &Reconciler{
+		client:   mgr.GetClient(),
+		recorder: mgr.GetEventRecorder(Name),
+		backends: backends,
+		watched:  map[providers.Provider]bool{},
+	}
+	var err error
+	r.controller, err = ctrl.NewControllerManagedBy(mgr).
+		Named(Name).
+		For(&samplecrdv1.Network{}).
+		Watches(&samplecrdv1.Network{}, handler.EnqueueRequestsFromMapFunc(r.losers), builder.WithPredicates(letsGo)).
+		Watches(&samplecrdv1.NetworkClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), builder.WithPredicates(classChanged)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			ReconciliationTimeout:   timeout,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryBase, retryMost),
+		}).
+		Build(reconcile.AsReconciler(mgr.GetClient(), r))
+	return err
+}
+
+// letsGo passes the events after which a Network may hold less address space.
+var letsGo = predicate.Funcs{
+	CreateFunc:  func(event.CreateEvent) bool { return false },
+	GenericFunc: func(event.GenericEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isNetwork := e.ObjectOld.(*samplecrdv1.Network)
+		after, isNetworkToo := e.ObjectNew.(*samplecrdv1.Network)
+		return isNetwork && isNetworkToo && (before.Generation != after.Generation ||
+			!equality.Semantic.DeepEqual(before.Status.Subnets, after.Status.Subnets))
+	},
+}
+
+// classChanged passes all but a class's own status updates.
+var classChanged = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+
+// losers asks for another look at the Networks of the namespace that lost their
+// address space to another one.
+func (r *Reconciler) losers(ctx context.Context, object client.Object) []reconcile.Request {
+	return r.requests(ctx, func(network *samplecrdv1.Network) bool {
+		accepted := condition(network, samplecrdv1.NetworkConditionAccepted)
+		return network.Name != object.GetName() && accepted != nil && accepted.Reason == samplecrdv1.NetworkReasonOverlap
+	}, client.InNamespace(object.GetNamespace()))
+}
+
+// ofClass asks for another look at the Networks of a class, and at those that
+// wait for a default class.
+func (r *Reconciler) ofClass(ctx context.Context, object client.Object) []reconcile.Request {
+	return r.requests(ctx, func(network *samplecrdv1.Network) bool {
+		return network.Spec.NetworkClassName == object.GetName() || network.Spec.NetworkClassName == ""
+	})
+}
+
+func (r *Reconciler) requests(ctx context.Context, want func(*samplecrdv1.Network) bool, opts ...client.ListOption) []reconcile.Request {
+	var networks samplecrdv1.NetworkList
+	if err := r.client.List(ctx, &networks, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing Networks")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range networks.Items {
+		if want(&networks.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&networks.Items[i])})
+		}
+	}
+	return requests
+}
+
+// watch starts the watch of a backend that has one, once it can be watched.
+func (r *Reconciler) watch(ctx context.Context, backend providers.Provider) {
+	watcher, watches := backend.(providers.Watcher)
+	if !watches {
+		return
+	}
+	r.watching.Lock()
+	defer r.watching.Unlock()
+	if r.watched[backend] {
+		return
+	}
+	src, err := watcher.Source()
+	if err == nil {
+		err = r.controller.Watch(src)
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).V(1).Info("The backend cannot be watched yet", "cause", err.Error())
+		return
+	}
+	r.watched[backend] = true
+}
+
+func identity(network *samplecrdv1.Network) providers.Identity {
+	return providers.Identity{
+		UID:            network.UID,
+		NamespacedName: types.NamespacedName{Namespace: network.Namespace, Name: network.Name},
+	}
+}

@@ -1,0 +1,78 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/providers"
+)
+
+// finalize lets the real network go, then the Network.
+func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
+	if !controllerutil.ContainsFinalizer(p.network, samplecrdv1.NetworkFinalizer) {
+		p.done = true
+		return false, nil
+	}
+	backends, err := r.backendsOf(p.network)
+	if err != nil {
+		return false, p.fail(err)
+	}
+	for _, backend := range backends {
+		r.watch(ctx, backend)
+		if err := r.letGo(ctx, p, backend); err != nil {
+			return false, p.fail(err)
+		}
+	}
+
+	released := p.network.DeepCopy()
+	controllerutil.RemoveFinalizer(released, samplecrdv1.NetworkFinalizer)
+	err = r.client.Patch(ctx, released, client.MergeFromWithOptions(p.network, client.MergeFromWithOptimisticLock{}), client.FieldOwner(Name))
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("removing the finalizer: %w", err)
+	}
+	p.changed = true
+	if err != nil || len(released.Finalizers) == 0 {
+		r.own.forget(p.network.UID)
+		p.done = true
+		return false, nil
+	}
+	r.own.wrote(released)
+	released.Status = p.network.Status
+	p.network = released
+	p.network.Status.ProviderID, p.network.Status.Subnets = nil, nil
+	p.pending("The backend has let the network go")
+	return false, nil
+}
+
+// letGo removes the real network, or leaves it behind if that is the policy. A
+// backend that does not answer cannot keep a Network that leaves it anyway.
+func (r *Reconciler) letGo(ctx context.Context, p *pass, backend providers.Provider) error {
+	if policy := p.network.Spec.DeletionPolicy; policy == nil || *policy != samplecrdv1.DeletionRetain {
+		return backend.Delete(ctx, identity(p.network))
+	}
+	if err := backend.Release(ctx, identity(p.network)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The network is left behind with our mark on it")
+	}
+	return nil
+}
+
+// backendsOf gives the backend that the status records. Where none is recorded
+// none was touched, unless somebody cleared the status: so all are asked, which
+// remove nothing but what bears this Network's mark.
+func (r *Reconciler) backendsOf(network *samplecrdv1.Network) ([]providers.Provider, error) {
+	if network.Status.Provider == nil {
+		return slices.Collect(maps.Values(r.backends)), nil
+	}
+	backend, exists := r.backends[*network.Status.Provider]
+	if !exists {
+		return nil, providers.Unavailable(fmt.Errorf("this build has no provider %q", *network.Status.Provider))
+	}
+	return []providers.Provider{backend}, nil
+}

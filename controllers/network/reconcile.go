@@ -1,0 +1,99 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/samplecrd/samplecrd/addressing"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/providers"
+)
+
+// pass is one look at one Network: what was read, what was decided, and the
+// status that it will end with.
+type pass struct {
+	network *samplecrdv1.Network
+	// stored is the status as it was read.
+	stored samplecrdv1.NetworkStatus
+
+	class   *samplecrdv1.NetworkClass
+	backend providers.Provider
+	plan    addressing.Plan
+
+	result ctrl.Result
+	// changed says that this pass wrote something.
+	changed bool
+	// done says that the Network is gone, or not ours to speak of.
+	done bool
+}
+
+// step does one thing and says whether the next one is to follow.
+type step func(ctx context.Context, p *pass) (next bool, err error)
+
+// Reconcile looks at one Network.
+func (r *Reconciler) Reconcile(ctx context.Context, network *samplecrdv1.Network) (ctrl.Result, error) {
+	if r.own.ahead(network) {
+		// The cache has not seen our last write; its event brings us back.
+		return ctrl.Result{}, nil
+	}
+	p := &pass{network: network.DeepCopy(), stored: network.Status}
+	err := r.run(ctx, p)
+	err = errors.Join(err, r.writeStatus(ctx, p))
+	if err == nil && p.changed {
+		ctrl.LoggerFrom(ctx).Info("Successfully synced", "key", network.Namespace+"/"+network.Name)
+	}
+	return p.result, err
+}
+
+func (r *Reconciler) run(ctx context.Context, p *pass) error {
+	steps := []step{r.accept, r.claim, r.ensure}
+	if p.network.DeletionTimestamp != nil {
+		steps = []step{r.finalize}
+	}
+	for _, do := range steps {
+		if next, err := do(ctx, p); err != nil || !next {
+			return err
+		}
+	}
+	return nil
+}
+
+// fail records what a backend answered and when to try again.
+func (p *pass) fail(err error) error {
+	failure := providers.AsError(err)
+	p.notProgrammed(failure.Reason, failure.Message)
+	if failure.Retry == providers.RetrySlowly {
+		p.result.RequeueAfter = wait.Jitter(slowRetryLeast, slowRetrySpread)
+		return nil
+	}
+	return err
+}
+
+// ownWrites remembers the last resource version that we wrote of each Network, so
+// that no pass acts on a cache that is behind it.
+type ownWrites struct{ versions sync.Map }
+
+func (w *ownWrites) wrote(network *samplecrdv1.Network) {
+	w.versions.Store(network.UID, network.ResourceVersion)
+}
+
+func (w *ownWrites) forget(uid types.UID) { w.versions.Delete(uid) }
+
+func (w *ownWrites) ahead(network *samplecrdv1.Network) bool {
+	version, wrote := w.versions.Load(network.UID)
+	if !wrote {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(network.ResourceVersion, version.(string))
+	if err == nil && order < 0 {
+		return true
+	}
+	w.versions.Delete(network.UID)
+	return false
+}

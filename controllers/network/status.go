@@ -1,0 +1,128 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+)
+
+// stalled are the reasons under which nothing changes until somebody acts.
+var stalled = []string{
+	samplecrdv1.NetworkReasonInvalid, samplecrdv1.NetworkReasonOverlap,
+	samplecrdv1.NetworkReasonNotAllowed, samplecrdv1.NetworkReasonUnsupported,
+	samplecrdv1.NetworkReasonConflict, samplecrdv1.NetworkReasonAmbiguous,
+	samplecrdv1.NetworkReasonRejected,
+}
+
+func (p *pass) accepted() {
+	p.set(samplecrdv1.NetworkConditionAccepted, metav1.ConditionTrue, samplecrdv1.NetworkReasonAccepted, "The request is sound and its address space is free")
+}
+
+// refuse ends the pass: what is not accepted goes to no backend.
+func (p *pass) refuse(reason, message string) (bool, error) {
+	p.set(samplecrdv1.NetworkConditionAccepted, metav1.ConditionFalse, reason, message)
+	if p.network.Status.ProviderID != nil {
+		p.pending("The backend still holds what was accepted before")
+	} else {
+		p.pending("Waits for the Network to be accepted")
+	}
+	return false, nil
+}
+
+func (p *pass) pending(message string) {
+	p.set(samplecrdv1.NetworkConditionProgrammed, metav1.ConditionUnknown, samplecrdv1.NetworkReasonPending, message)
+}
+
+func (p *pass) programmed() {
+	p.set(samplecrdv1.NetworkConditionProgrammed, metav1.ConditionTrue, samplecrdv1.NetworkReasonProgrammed, "The backend holds what was asked")
+}
+
+func (p *pass) notProgrammed(reason, message string) {
+	if reason == samplecrdv1.NetworkReasonPending {
+		p.pending(message)
+		return
+	}
+	p.set(samplecrdv1.NetworkConditionProgrammed, metav1.ConditionFalse, reason, message)
+}
+
+func (p *pass) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&p.network.Status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.network.Generation,
+	})
+}
+
+// summarize derives Ready and Stalled from the two facts.
+func (p *pass) summarize() {
+	p.network.Status.ObservedGeneration = &p.network.Generation
+	status, reason, message := metav1.ConditionTrue, samplecrdv1.NetworkReasonReady, "The network is as asked"
+	for _, kind := range []string{samplecrdv1.NetworkConditionAccepted, samplecrdv1.NetworkConditionProgrammed} {
+		fact := condition(p.network, kind)
+		if fact == nil {
+			p.set(kind, metav1.ConditionUnknown, samplecrdv1.NetworkReasonPending, "Not looked at yet")
+			fact = condition(p.network, kind)
+		}
+		if fact.Status != metav1.ConditionTrue {
+			status, reason, message = fact.Status, fact.Reason, fact.Message
+			break
+		}
+	}
+	p.set(samplecrdv1.NetworkConditionReady, status, reason, message)
+	if slices.Contains(stalled, reason) {
+		p.set(samplecrdv1.NetworkConditionStalled, metav1.ConditionTrue, reason, message)
+	} else {
+		meta.RemoveStatusCondition(&p.network.Status.Conditions, samplecrdv1.NetworkConditionStalled)
+	}
+}
+
+// writeStatus is the only writer of a Network's status: one write per pass, and
+// none when nothing changed.
+func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
+	if p.done {
+		return nil
+	}
+	p.summarize()
+	if equality.Semantic.DeepEqual(p.stored, p.network.Status) {
+		return nil
+	}
+	base := p.network.DeepCopy()
+	base.Status = p.stored
+	written := p.network.DeepCopy()
+	err := r.client.Status().Patch(ctx, written, client.MergeFrom(base), client.FieldOwner(Name))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	r.own.wrote(written)
+	p.changed = true
+	r.tell(p)
+	return nil
+}
+
+// tell records an event when Ready has changed.
+func (r *Reconciler) tell(p *pass) {
+	before := meta.FindStatusCondition(p.stored.Conditions, samplecrdv1.NetworkConditionReady)
+	ready := condition(p.network, samplecrdv1.NetworkConditionReady)
+	if ready.Status == metav1.ConditionUnknown || (before != nil && before.Status == ready.Status && before.Reason == ready.Reason) {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if ready.Status == metav1.ConditionFalse {
+		kind = corev1.EventTypeWarning
+	}
+	r.recorder.Eventf(p.network, nil, kind, ready.Reason, "Reconcile", "%s", ready.Message)
+}
+
+func condition(network *samplecrdv1.Network, kind string) *metav1.Condition {
+	return meta.FindStatusCondition(network.Status.Conditions, kind)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/samplecrd/samplecrd/apis"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/certs"
+	"github.com/samplecrd/samplecrd/controllers"
+	"github.com/samplecrd/samplecrd/providers"
+	"github.com/samplecrd/samplecrd/providers/multus"
+	"github.com/samplecrd/samplecrd/webhooks"
+)
+
+func newManager(opts options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apis.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("building the scheme: %w", err)
+	}
+	rest, err := clientcmd.BuildConfigFromFlags(opts.master, opts.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration of the API server: %w", err)
+	}
+	// The API server's priority and fairness limits us; a throttle of our own
+	// would only delay what it admits.
+	rest.QPS = -1
+	mgr, err := ctrl.NewManager(rest, ctrl.Options{
+		Scheme:                        scheme,
+		Metrics:                       metricsserver.Options{BindAddress: opts.metrics},
+		HealthProbeBindAddress:        opts.probes,
+		WebhookServer:                 opts.webhooks.Server(),
+		LeaderElection:                opts.leaderElection,
+		LeaderElectionID:              "samplecrd-controller.samplecrd.k8s.io",
+		LeaderElectionNamespace:       opts.leaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		// A standby keeps its caches warm, so that a takeover costs the lease alone.
+		Controller: config.Controller{EnableWarmup: new(true)},
+		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// bundle adds webhooks and controllers to a running manager once their kinds are
+// served. Until then the process is alive and not ready.
+type bundle struct {
+	mgr   ctrl.Manager
+	added atomic.Bool
+}
+
+func newBundle(mgr ctrl.Manager) *bundle { return &bundle{mgr: mgr} }
+
+// NeedLeaderElection is false: webhooks are served on every replica.
+func (b *bundle) NeedLeaderElection() bool { return false }
+
+// Start waits for the kinds and sets everything up.
+func (b *bundle) Start(ctx context.Context) error {
+	served, err := discovery.NewDiscoveryClientForConfigAndClient(b.mgr.GetConfig(), b.mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("creating the discovery client: %w", err)
+	}
+	if err := controllers.AwaitKinds(ctrl.LoggerInto(ctx, b.mgr.GetLogger()), served); err != nil {
+		return nil // Only because the manager stops.
+	}
+	backends := map[samplecrdv1.ProviderType]providers.Provider{
+		samplecrdv1.ProviderMultus: multus.New(b.mgr.GetClient(), b.mgr.GetAPIReader(), b.mgr.GetCache()),
+	}
+	if err := errors.Join(controllers.Setup(b.mgr, backends), webhooks.Setup(b.mgr, backends)); err != nil {
+		return err
+	}
+	for _, kind := range []client.Object{&samplecrdv1.Network{}, &samplecrdv1.NetworkClass{}} {
+		// The webhooks read these; not ready before the caches are filled.
+		if _, err := b.mgr.GetCache().GetInformer(ctx, kind); err != nil {
+			return fmt.Errorf("filling the cache: %w", err)
+		}
+	}
+	b.added.Store(true)
+	return nil
+}
+
+func (b *bundle) ready(*http.Request) error {
+	if !b.added.Load() {
+		return errors.New("waiting for the CRDs of samplecrd.k8s.io")
+	}
+	return nil
+}
+
+// addChecks serves liveness and readiness.
+func (b *bundle) addChecks() error {
+	return errors.Join(
+		b.mgr.AddHealthzCheck("ping", healthz.Ping),
+		b.mgr.AddReadyzCheck("kinds", b.ready),
+		b.mgr.AddReadyzCheck("webhook", certs.Ready(b.mgr.GetWebhookServer())),
+	)
+}

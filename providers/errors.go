@@ -1,0 +1,102 @@
+package providers
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+)
+
+// Retry says when a failed call is worth repeating.
+type Retry int
+
+const (
+	// RetrySoon repeats with growing delay: the fault is the backend's and passes.
+	RetrySoon Retry = iota
+	// RetrySlowly repeats every few minutes: somebody has to act, and the backend
+	// may not tell when they have.
+	RetrySlowly
+)
+
+// maxMessage bounds what of a backend's text enters a status, in bytes.
+const maxMessage = 256
+
+// Error is a failed backend call: what to show, and when to try again.
+type Error struct {
+	// Reason is a reason of the condition Programmed (samplecrdv1.NetworkReason…).
+	Reason string
+	// Message is a sentence for the condition. It names no other tenant's objects.
+	Message string
+	// Retry says when to repeat the call.
+	Retry Retry
+	// Cause is the error behind it, if any.
+	Cause error
+}
+
+// Error gives the message, and the cause behind it.
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return fmt.Sprintf("%s: %v", e.Message, e.Cause)
+	}
+	return e.Message
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// AsError finds the *Error in err; anything else is a backend that does not
+// answer as it should.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return Unavailable(err)
+}
+
+// Unavailable is a backend that cannot be reached or fails on its own account.
+func Unavailable(cause error) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonBackendUnavailable, Message: "Backend unavailable: " + excerpt(cause.Error()), Cause: cause}
+}
+
+// Conflict is a foreign object in the place of ours.
+func Conflict(format string, args ...any) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonConflict, Message: fmt.Sprintf(format, args...), Retry: RetrySlowly}
+}
+
+// QuotaExceeded is a quota of the backend that is used up.
+func QuotaExceeded(cause error) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonQuotaExceeded, Message: "Quota exceeded: " + excerpt(cause.Error()), Retry: RetrySlowly, Cause: cause}
+}
+
+// Rejected is a request that the backend will not fulfil as it stands.
+func Rejected(cause error) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonRejected, Message: "Backend rejected the request: " + excerpt(cause.Error()), Retry: RetrySlowly, Cause: cause}
+}
+
+// Deleting is a removal that the backend has begun and not finished.
+func Deleting(what string) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonPending, Message: fmt.Sprintf("Waiting for %s to go", what), Retry: RetrySlowly}
+}
+
+// InUse is a network that something still uses. Users that may be named are; at
+// most ten.
+func InUse(users []string) *Error {
+	const most = 10
+	named := slices.Sorted(slices.Values(users))
+	message := "Still used by " + strings.Join(named[:min(len(named), most)], ", ")
+	if len(named) > most {
+		message += " and others"
+	}
+	return &Error{Reason: samplecrdv1.NetworkReasonInUse, Message: message, Retry: RetrySlowly}
+}
+
+// excerpt keeps a backend's text to one short line.
+func excerpt(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,217 @@
+// Package memory is a backend that works, in memory, with switches for the faults
+// that a real one will not produce on demand. It is for tests.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"reflect"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/samplecrd/samplecrd/addressing"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/providers"
+)
+
+// Network is a network that the provider holds.
+type Network struct {
+	// ID is the provider's own name for the network.
+	ID string
+	// Owner is the Network it was made for.
+	Owner providers.Identity
+	// Subnets is what it was made with.
+	Subnets []Subnet
+	// MTU in bytes; 0 for the provider's own.
+	MTU int32
+}
+
+// Subnet is the part of an addressing.Subnet that a backend knows.
+type Subnet struct {
+	Prefix     netip.Prefix
+	Gateway    netip.Addr
+	Pools      []string
+	DNSServers []netip.Addr
+	Routes     []string
+	DHCP       samplecrdv1.DHCPMode
+}
+
+// Provider is the fake. The zero value is not usable; see New.
+type Provider struct {
+	mu       sync.Mutex
+	networks map[types.UID]Network
+	released []Network
+	users    map[types.UID][]string
+	foreign  map[types.NamespacedName]bool
+	failures []error
+	calls    map[string]int
+	writes   int
+	serial   int
+	gate     chan struct{}
+	limits   addressing.Limits
+	events   chan event.GenericEvent
+}
+
+var (
+	_ providers.Provider = &Provider{}
+	_ providers.Watcher  = &Provider{}
+)
+
+// New gives an empty provider without limits.
+func New() *Provider {
+	return &Provider{
+		networks: map[types.UID]Network{},
+		users:    map[types.UID][]string{},
+		foreign:  map[types.NamespacedName]bool{},
+		calls:    map[string]int{},
+		// Never full in a test: an event that is not read blocks its sender.
+		events: make(chan event.GenericEvent, 1024),
+	}
+}
+
+// Limits gives what SetLimits was told; nothing is forbidden at first.
+func (p *Provider) Limits(*samplecrdv1.NetworkClassSpec) addressing.Limits {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.limits
+}
+
+// Ensure stores the plan.
+func (p *Provider) Ensure(ctx context.Context, id providers.Identity, _ *samplecrdv1.NetworkClassSpec, plan addressing.Plan) (providers.Observed, error) {
+	if err := p.enter(ctx, "Ensure"); err != nil {
+		return providers.Observed{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.foreign[id.NamespacedName] {
+		return providers.Observed{}, providers.Conflict("Network %q exists on the backend and is not ours; remove it", id.Name)
+	}
+	network, exists := p.networks[id.UID]
+	want := Network{ID: network.ID, Owner: id, Subnets: subnets(plan), MTU: plan.MTU}
+	if !exists {
+		p.serial++
+		want.ID = fmt.Sprintf("memory-%d", p.serial)
+	}
+	changed := !reflect.DeepEqual(network, want)
+	if changed {
+		p.writes++
+		p.networks[id.UID] = want
+	}
+	return providers.Observed{ID: want.ID, Changed: changed}, nil
+}
+
+// Delete forgets the network, unless SetUsers named users.
+func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
+	if err := p.enter(ctx, "Delete"); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, exists := p.networks[id.UID]; !exists {
+		return nil
+	}
+	if users := p.users[id.UID]; len(users) > 0 {
+		return providers.InUse(users)
+	}
+	p.writes++
+	delete(p.networks, id.UID)
+	return nil
+}
+
+// Release moves the network to those that nobody manages.
+func (p *Provider) Release(ctx context.Context, id providers.Identity) error {
+	if err := p.enter(ctx, "Release"); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if network, exists := p.networks[id.UID]; exists {
+		p.writes++
+		delete(p.networks, id.UID)
+		p.released = append(p.released, network)
+	}
+	return nil
+}
+
+// Source tells of the changes that Tamper, SetUsers and SetForeign make.
+func (p *Provider) Source() (source.Source, error) {
+	return source.Channel(p.events, &handler.EnqueueRequestForObject{}), nil
+}
+
+// enter counts a call, waits at the gate and gives the failure that is due.
+func (p *Provider) enter(ctx context.Context, call string) error {
+	p.mu.Lock()
+	p.calls[call]++
+	gate := p.gate
+	p.mu.Unlock()
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return providers.Unavailable(ctx.Err())
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.failures) == 0 {
+		return nil
+	}
+	err := p.failures[0]
+	p.failures = p.failures[1:]
+	return err
+}
+
+func (p *Provider) notify(name types.NamespacedName) {
+	object := &samplecrdv1.Network{}
+	object.Namespace, object.Name = name.Namespace, name.Name
+	p.events <- event.GenericEvent{Object: client.Object(object)}
+}
+
+func subnets(plan addressing.Plan) []Subnet {
+	all := make([]Subnet, len(plan.Subnets))
+	for i, subnet := range plan.Subnets {
+		all[i] = Subnet{Prefix: subnet.Prefix, Gateway: subnet.Gateway, DNSServers: subnet.DNSServers, DHCP: subnet.DHCP}
+		for _, pool := range subnet.Pools {
+			all[i].Pools = append(all[i].Pools, pool.String())
+		}
+		for _, route := range subnet.Routes {
+			all[i].Routes = append(all[i].Routes, fmt.Sprintf("%s via %s", route.Destination, route.NextHop))
+		}
+	}
+	return all
+}
+
+// Networks gives a copy of what the provider holds, by owner.
+func (p *Provider) Networks() map[types.UID]Network {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.networks)
+}
+
+// Released gives what was left behind.
+func (p *Provider) Released() []Network {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]Network(nil), p.released...)
+}
+
+// Calls tells how often a method was called.
+func (p *Provider) Calls(method string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls[method]
+}
+
+// Writes counts the changes made through the contract.
+func (p *Provider) Writes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.writes
+}

@@ -1,0 +1,67 @@
+// Package providers is the contract between the Network controller and the
+// backends that make Networks real. It speaks in terms of addressing; a backend
+// can be written without reading its callers. Every backend passes the suite in
+// providertest.
+package providers
+
+import (
+	"context"
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/samplecrd/samplecrd/addressing"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+)
+
+// Identity is the Network that a real network belongs to.
+type Identity struct {
+	// UID marks what is ours on the backend: names may be taken by others, and a
+	// Network that was deleted and created again is another Network.
+	UID types.UID
+	// NamespacedName is for readable backend names, never for recognition.
+	types.NamespacedName
+}
+
+// Observed is what a backend holds after Ensure.
+type Observed struct {
+	// ID is the backend's own name for the network.
+	ID string
+	// SubnetIDs are the backend's own names of the subnets, where it has any.
+	SubnetIDs map[netip.Prefix]string
+	// Changed says that this call wrote to the backend.
+	Changed bool
+}
+
+// Provider makes networks real on one kind of backend. Methods MUST be safe for
+// concurrent use, MUST respect the context's deadline, and MUST be idempotent on
+// Identity: a call that is repeated after a crash or a lost answer leaves one
+// network, not two. They MUST NOT touch anything that does not carry the
+// Identity's mark. An error SHOULD be an *Error; any other counts as
+// BackendUnavailable.
+type Provider interface {
+	// Limits tells what networks of the class cannot have. It MUST NOT do I/O.
+	Limits(class *samplecrdv1.NetworkClassSpec) addressing.Limits
+
+	// Ensure makes the backend hold exactly plan, and writes nothing when it
+	// already does. It returns what it learned, ids above all, also beside an
+	// error.
+	Ensure(ctx context.Context, id Identity, class *samplecrdv1.NetworkClassSpec, plan addressing.Plan) (Observed, error)
+
+	// Delete removes the network. It returns nil only when the backend holds
+	// nothing of id any more, and nil again when called again. While something
+	// uses the network it MUST leave all as it is and return InUse.
+	Delete(ctx context.Context, id Identity) error
+
+	// Release takes the mark off and leaves the network behind, no longer managed.
+	Release(ctx context.Context, id Identity) error
+}
+
+// Watcher is a Provider whose backend tells when somebody else changed a network.
+type Watcher interface {
+	// Source yields a request for the Network whose backend object changed, or
+	// could now be made. It returns an error while the backend cannot be watched
+	// yet; the caller asks again.
+	Source() (source.Source, error)
+}

@@ -1,0 +1,108 @@
+package env
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/certs"
+	"github.com/samplecrd/samplecrd/controllers"
+	"github.com/samplecrd/samplecrd/providers"
+	"github.com/samplecrd/samplecrd/providers/multus"
+	"github.com/samplecrd/samplecrd/webhooks"
+)
+
+// ManagerOptions choose what an in-process manager does.
+type ManagerOptions struct {
+	// Backends builds the providers; nil for Multus alone, as the binary has it.
+	Backends func(ctrl.Manager) map[samplecrdv1.ProviderType]providers.Provider
+	// Webhooks serves the installed webhook configurations.
+	Webhooks bool
+	// Controllers reconciles.
+	Controllers bool
+	// Client is used in place of the manager's own when it is set, for faults.
+	Client client.NewClientFunc
+}
+
+// Multus is the set of providers that the binary has.
+func Multus(mgr ctrl.Manager) map[samplecrdv1.ProviderType]providers.Provider {
+	return map[samplecrdv1.ProviderType]providers.Provider{
+		samplecrdv1.ProviderMultus: multus.New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetCache()),
+	}
+}
+
+// Instead gives backend the place of Multus.
+func Instead(backend providers.Provider) func(ctrl.Manager) map[samplecrdv1.ProviderType]providers.Provider {
+	return func(ctrl.Manager) map[samplecrdv1.ProviderType]providers.Provider {
+		return map[samplecrdv1.ProviderType]providers.Provider{samplecrdv1.ProviderMultus: backend}
+	}
+}
+
+// StartManager runs a manager in this process and returns once it serves. stop
+// ends it and gives its error.
+func (e *Env) StartManager(opts ManagerOptions) (stop func() error, err error) {
+	if opts.Backends == nil {
+		opts.Backends = Multus
+	}
+	tls := certs.Options{Port: e.Webhooks.LocalServingPort, Dir: e.Webhooks.LocalServingCertDir}
+	mgr, err := ctrl.NewManager(e.Config, ctrl.Options{
+		Scheme:        e.Scheme,
+		Metrics:       metricsserver.Options{BindAddress: "0"},
+		WebhookServer: tls.Server(),
+		// Several managers may live in one process, one after the other.
+		Controller: config.Controller{SkipNameValidation: new(true)},
+		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+		NewClient:  opts.Client,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	backends := opts.Backends(mgr)
+	if opts.Controllers {
+		if err := controllers.Setup(mgr, backends); err != nil {
+			return nil, err
+		}
+	}
+	if opts.Webhooks {
+		if err := webhooks.Setup(mgr, backends); err != nil {
+			return nil, err
+		}
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	stop = func() error {
+		cancel()
+		return <-ended
+	}
+	for _, kind := range []client.Object{&samplecrdv1.Network{}, &samplecrdv1.NetworkClass{}} {
+		if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
+			return nil, fmt.Errorf("filling the cache: %w", err)
+		}
+	}
+	if opts.Webhooks {
+		if err := e.awaitWebhooks(mgr); err != nil {
+			return nil, err
+		}
+	}
+	return stop, nil
+}
+
+func (e *Env) awaitWebhooks(mgr ctrl.Manager) error {
+	started := mgr.GetWebhookServer().StartedChecker()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
+		return started(nil) == nil, nil
+	})
+}

@@ -1,0 +1,128 @@
+// Command run is `make run`: a control plane, our CRDs and webhooks, a default
+// class and the real binary, in the foreground until Ctrl-C.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/samplecrd/samplecrd/test/env"
+)
+
+const startLimit = 2 * time.Minute
+
+const guide = `
+Everything serves. In another terminal, in this folder:
+
+  source .run/env
+  kubectl apply -f config/samples/example-network.yaml
+  kubectl apply -f config/samples/invalid/gateway-outside.yaml
+  kubectl get networks.samplecrd.k8s.io,network-attachment-definitions -o wide
+
+The controller's log is in .run/controller.log. Ctrl-C ends everything.
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "run:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	dir := env.Path(".run")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making .run: %w", err)
+	}
+	unlock, err := lock(filepath.Join(dir, "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	say("Starting etcd and kube-apiserver")
+	cluster, err := env.Start(env.Options{Webhooks: true, Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	if ctx.Err() != nil {
+		return nil
+	}
+
+	log, err := os.Create(filepath.Join(dir, "controller.log"))
+	if err != nil {
+		return fmt.Errorf("creating the controller's log: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	say("Starting samplecrd-controller")
+	controller, err := cluster.StartController(env.Path("bin", "samplecrd-controller"), log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopController(controller)) }()
+	starting, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if err := controller.AwaitReady(starting); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("waiting for the controller, see .run/controller.log: %w", err)
+	}
+
+	say("Creating the default NetworkClass")
+	applied, err := cluster.Kubectl("", "apply", "-f", env.Path("config", "samples", "networkclass.yaml"))
+	if err != nil || applied.ExitCode != 0 {
+		return fmt.Errorf("creating the default NetworkClass: %w%s", err, applied.Stderr)
+	}
+	settings := filepath.Join(dir, "env")
+	text := fmt.Sprintf("export KUBECONFIG=%q\nexport PATH=%q:\"$PATH\"\n", cluster.Kubeconfig, cluster.Assets)
+	if err := os.WriteFile(settings, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("writing .run/env: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.Remove(settings), os.Remove(cluster.Kubeconfig)) }()
+	fmt.Print(guide)
+
+	select {
+	case <-ctx.Done():
+		say("\nStopping")
+		return nil
+	case err := <-controller.Ended():
+		return fmt.Errorf("the controller ended, see .run/controller.log: %w", err)
+	}
+}
+
+// stopController ends a controller that may have ended by itself.
+func stopController(controller *env.Controller) error {
+	err := controller.Stop()
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+// lock keeps a second make run away while the first one lives.
+func lock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the lock: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		owner, _ := io.ReadAll(file)
+		return nil, fmt.Errorf("make run is running already (process %s); end it with Ctrl-C there first", owner)
+	}
+	_ = file.Truncate(0)
+	_, _ = fmt.Fprintf(file, "%d", os.Getpid())
+	return func() { _ = os.Remove(path); _ = file.Close() }, nil
+}
+
+func say(text string) { fmt.Fprintln(os.Stderr, text) }

@@ -1,0 +1,78 @@
+package network
+
+import (
+	"bytes"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/samplecrd/samplecrd/addressing"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+)
+
+// Default fills what is absent: gateway, networkClassName, deletionPolicy. What
+// the user wrote is never rewritten; a gateway that only this webhook wrote is
+// chosen anew when the CIDR moves away from it.
+func (w *webhook) Default(network, old *samplecrdv1.Network, known *facts) {
+	spec := &network.Spec
+	if spec.NetworkClassName == "" {
+		switch {
+		case old != nil:
+			spec.NetworkClassName = old.Spec.NetworkClassName
+		case known.class != nil:
+			spec.NetworkClassName = known.class.Name
+		}
+	}
+	if spec.DeletionPolicy == nil {
+		switch {
+		case old != nil:
+			spec.DeletionPolicy = old.Spec.DeletionPolicy
+		case known.class != nil && known.class.Spec.DeletionPolicy != "":
+			spec.DeletionPolicy = new(known.class.Spec.DeletionPolicy)
+		}
+	}
+	if gatewayLeftBehind(network, old) && !ownsGateway(old) {
+		spec.Gateway = ""
+	}
+	if spec.Gateway == "" {
+		plan, _ := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: spec.CIDR}}, specPath)
+		if gateway := plan.Subnets[0].Gateway; gateway.IsValid() {
+			spec.Gateway = gateway.String()
+			known.gatewayChosen = true
+		}
+	}
+}
+
+// gatewayLeftBehind says that the update moves the CIDR and leaves a gateway that
+// no longer fits as it was.
+func gatewayLeftBehind(network, old *samplecrdv1.Network) bool {
+	if old == nil || network.Spec.CIDR == old.Spec.CIDR || network.Spec.Gateway == "" || network.Spec.Gateway != old.Spec.Gateway {
+		return false
+	}
+	return misfit(&network.Spec)
+}
+
+// misfit says that the gateway, sound as an address, is not one that the CIDR has
+// for it.
+func misfit(spec *samplecrdv1.NetworkSpec) bool {
+	_, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: spec.CIDR, Gateway: spec.Gateway}}, specPath)
+	return len(errs) == 1 && errs[0].Field == specPath.Child("gateway").String() && errs[0].Type == field.ErrorTypeInvalid
+}
+
+// ownsGateway says that somebody wrote spec.gateway. The API server computes
+// managed fields before the mutating webhooks run, so a gateway that the webhook
+// filled in has no owner.
+func ownsGateway(network *samplecrdv1.Network) bool {
+	gateway := fieldpath.MakePathOrDie("spec", "gateway")
+	for _, entry := range network.ManagedFields {
+		if entry.FieldsV1 == nil || entry.Subresource != "" {
+			continue
+		}
+		var owned fieldpath.Set
+		if err := owned.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil || owned.Has(gateway) {
+			// Fields that cannot be read may hold it: rather refuse than rewrite.
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,111 @@
+package network
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/samplecrd/samplecrd/addressing"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/webhooks/gate"
+)
+
+// Validate judges a Network. Faults that the stored one has as well are forgiven
+// when the update did not touch what they come from.
+func (w *webhook) Validate(network, old *samplecrdv1.Network, known *facts) ([]string, field.ErrorList) {
+	spec := network.Spec
+	if known.gatewayChosen {
+		// The verdict is the same, and says that the gateway was not the user's.
+		spec.Gateway = ""
+	}
+	plan, errs := judge(&spec, known)
+	if old != nil {
+		_, stored := judge(&old.Spec, known)
+		errs = gate.Forgive(errs, stored, func(fault *field.Error) bool {
+			return unchanged(fault, &old.Spec, &network.Spec)
+		})
+		errs = append(errs, validateClassUnchanged(&network.Spec, &old.Spec)...)
+		explainOwnership(errs, network, old)
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	warnings := append(plan.Warnings(), known.limits.Forbids(plan)...)
+	if name := network.Spec.NetworkClassName; name != "" && known.class == nil {
+		warnings = append(warnings, fmt.Sprintf("%s: NetworkClass %s not found; the Network waits until there is one", specPath.Child("networkClassName"), name))
+	}
+	return warnings, nil
+}
+
+// judge applies the rules that look at one spec.
+func judge(spec *samplecrdv1.NetworkSpec, known *facts) (addressing.Plan, field.ErrorList) {
+	plan, errs := addressing.Parse(spec, specPath)
+	errs = append(errs, addressing.Overlaps(plan, known.rivals)...)
+	errs = append(errs, validateClassName(spec.NetworkClassName)...)
+	errs = append(errs, validateDeletionPolicy(spec.DeletionPolicy)...)
+	return plan, errs
+}
+
+// Origins of this file's faults; each rule reads the one field it is named after.
+const (
+	ruleClassName      = "network/networkClassName"
+	ruleDeletionPolicy = "network/deletionPolicy"
+)
+
+func unchanged(fault *field.Error, before, after *samplecrdv1.NetworkSpec) bool {
+	switch fault.Origin {
+	case ruleClassName:
+		return before.NetworkClassName == after.NetworkClassName
+	case ruleDeletionPolicy:
+		return before.DeletionPolicy != nil && after.DeletionPolicy != nil && *before.DeletionPolicy == *after.DeletionPolicy
+	}
+	return addressing.Unchanged(fault, before, after)
+}
+
+func validateClassName(name string) field.ErrorList {
+	path := specPath.Child("networkClassName")
+	if name == "" {
+		return nil
+	}
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		return field.ErrorList{field.TooLong(path, nil, validation.DNS1123SubdomainMaxLength).WithOrigin(ruleClassName)}
+	}
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return field.ErrorList{field.Invalid(path, name, "must be the name of a NetworkClass: "+strings.Join(problems, "; ")).WithOrigin(ruleClassName)}
+	}
+	return nil
+}
+
+func validateDeletionPolicy(policy *samplecrdv1.DeletionPolicy) field.ErrorList {
+	known := []samplecrdv1.DeletionPolicy{samplecrdv1.DeletionDelete, samplecrdv1.DeletionRetain}
+	if policy == nil || *policy == known[0] || *policy == known[1] {
+		return nil
+	}
+	const most = 64
+	text := *policy
+	return field.ErrorList{field.NotSupported(specPath.Child("deletionPolicy"), text[:min(len(text), most)], known).WithOrigin(ruleDeletionPolicy)}
+}
+
+// validateClassUnchanged holds the class of a Network fast once it has one.
+func validateClassUnchanged(spec, old *samplecrdv1.NetworkSpec) field.ErrorList {
+	if old.NetworkClassName == "" || spec.NetworkClassName == old.NetworkClassName {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(specPath.Child("networkClassName"), spec.NetworkClassName,
+		fmt.Sprintf("cannot be changed once it is set; write %s, or create another Network in the other class", old.NetworkClassName))}
+}
+
+// explainOwnership tells a user who moved the CIDR away from a gateway of their
+// own what else they can do than to write another one.
+func explainOwnership(errs field.ErrorList, network, old *samplecrdv1.Network) {
+	if !gatewayLeftBehind(network, old) {
+		return
+	}
+	for _, err := range errs {
+		if err.Field == specPath.Child("gateway").String() {
+			err.Detail += ", or remove it to have the first one chosen"
+		}
+	}
+}
