@@ -28,6 +28,7 @@ run: build ## Try everything: a control plane, the bundle and a default class, u
 
 .PHONY: build
 build: control-plane ## Build the controller into bin/
+	@echo 'Building samplecrd-controller'
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/samplecrd-controller .
 
 .PHONY: image

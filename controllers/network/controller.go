@@ -28,8 +28,9 @@ const Name = "network"
 
 const (
 	workers = 4
-	// timeout bounds one pass, backend calls included.
-	timeout = 2 * time.Minute
+	// timeout bounds one pass. Its steps, backend calls included, get less, so that
+	// the status can still be written when they took too long.
+	timeout, stepsTimeout = 2 * time.Minute, 90 * time.Second
 	// The delays of a retry that is due soon; they double in between.
 	retryBase, retryMost = 100 * time.Millisecond, 30 * time.Second
 	// A retry that waits for somebody comes after four to six minutes, at random,

@@ -52,6 +52,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, network *samplecrdv1.Network
 }
 
 func (r *Reconciler) run(ctx context.Context, p *pass) error {
+	ctx, cancel := context.WithTimeout(ctx, stepsTimeout)
+	defer cancel()
 	steps := []step{r.accept, r.claim, r.ensure}
 	if p.network.DeletionTimestamp != nil {
 		steps = []step{r.finalize}

@@ -62,7 +62,7 @@ func (p *pass) set(kind string, status metav1.ConditionStatus, reason, message s
 
 // summarize derives Ready and Stalled from the two facts.
 func (p *pass) summarize() {
-	p.network.Status.ObservedGeneration = &p.network.Generation
+	p.network.Status.ObservedGeneration = new(p.network.Generation)
 	status, reason, message := metav1.ConditionTrue, samplecrdv1.NetworkReasonReady, "The network is as asked"
 	for _, kind := range []string{samplecrdv1.NetworkConditionAccepted, samplecrdv1.NetworkConditionProgrammed} {
 		fact := condition(p.network, kind)

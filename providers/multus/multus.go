@@ -4,6 +4,7 @@ package multus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -84,28 +85,32 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, class *sam
 	if err != nil {
 		return providers.Observed{}, providers.Rejected(err)
 	}
+	observed, err := p.ensure(ctx, p.client, id, text)
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
+		// The cache lags behind, perhaps behind our own write of a moment ago.
+		observed, err = p.ensure(ctx, p.live, id, text)
+	}
+	return observed, fromAPI(err)
+}
+
+// ensure writes on top of what reader shows.
+func (p *Provider) ensure(ctx context.Context, reader client.Reader, id providers.Identity, text string) (providers.Observed, error) {
 	observed := providers.Observed{ID: id.Name}
 	nad := newNAD(id.Namespace, id.Name)
-	err = p.client.Get(ctx, id.NamespacedName, nad)
-	if apierrors.IsNotFound(err) {
+	err := reader.Get(ctx, id.NamespacedName, nad)
+	switch {
+	case apierrors.IsNotFound(err):
 		// Create, not apply: on a foreign one that has appeared meanwhile an apply
 		// would succeed, and make it ours.
 		mark(nad, id)
 		setConfig(nad, text)
-		err = p.client.Create(ctx, nad, client.FieldOwner(FieldOwner))
-		if err == nil {
-			observed.Changed = true
-			return observed, nil
+		if err := p.client.Create(ctx, nad, client.FieldOwner(FieldOwner)); err != nil {
+			return providers.Observed{}, err
 		}
-		if apierrors.IsAlreadyExists(err) {
-			// The cache lags behind; it may be our own of a moment ago.
-			nad = newNAD(id.Namespace, id.Name)
-			err = p.live.Get(ctx, id.NamespacedName, nad)
-		}
-	}
-	switch {
+		observed.Changed = true
+		return observed, nil
 	case err != nil:
-		return providers.Observed{}, fromAPI(err)
+		return providers.Observed{}, err
 	case !isOurs(nad, id):
 		return providers.Observed{}, foreign(id)
 	case nad.GetDeletionTimestamp() != nil:
@@ -118,10 +123,13 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, class *sam
 	if equality.Semantic.DeepEqual(nad.Object, want.Object) {
 		return observed, nil
 	}
-	observed.Changed = true
 	// The resource version goes along, so that nothing is written over an edit
 	// that has not been looked at.
-	return observed, fromAPI(p.client.Update(ctx, want, client.FieldOwner(FieldOwner)))
+	if err := p.client.Update(ctx, want, client.FieldOwner(FieldOwner)); err != nil {
+		return observed, err
+	}
+	observed.Changed = true
+	return observed, nil
 }
 
 // Delete removes the NetworkAttachmentDefinition, if it is ours. It asks the API
@@ -228,9 +236,10 @@ func foreign(id providers.Identity) error {
 
 // fromAPI gives an answer of the API server its place in the contract.
 func fromAPI(err error) error {
+	_, placed := errors.AsType[*providers.Error](err)
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || placed:
+		return err
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
 		return providers.Unavailable(fmt.Errorf("kind NetworkAttachmentDefinition is not served; install Multus: %w", err))
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

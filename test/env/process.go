@@ -39,9 +39,7 @@ func (e *Env) StartController(path string, log io.Writer, args ...string) (*Cont
 		"--webhook-cert-dir=" + e.Webhooks.LocalServingCertDir,
 	}, args...)...)
 	c.command.Stdout, c.command.Stderr = log, log
-	// A group of its own: Ctrl-C reaches it through Stop, in order. Pdeathsig: it
-	// does not outlive a test that is killed.
-	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	c.command.SysProcAttr = ownGroup()
 	if err := c.command.Start(); err != nil {
 		return nil, fmt.Errorf("starting the controller: %w", err)
 	}

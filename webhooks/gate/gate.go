@@ -16,10 +16,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
+// Object is a pointer to an API type.
+type Object interface {
+	client.Object
+	comparable
+}
+
 // Kind is what one kind brings. F are its facts: what the rules need to know
 // besides the object. In an update old is the stored object, in a create it is
 // nil.
-type Kind[T client.Object, F any] interface {
+type Kind[T Object, F any] interface {
 	// SameSpec says that nothing is to be judged.
 	SameSpec(a, b T) bool
 	// Gather reads the facts. It is the only method that does I/O.
@@ -33,10 +39,7 @@ type Kind[T client.Object, F any] interface {
 // Gate is a defaulting and a validating webhook. Both judge: the first runs
 // before the CRD's schema, so that a person reads our sentence, the second sees
 // the final object. Only the second warns.
-type Gate[T interface {
-	client.Object
-	comparable
-}, F any] struct {
+type Gate[T Object, F any] struct {
 	kind   Kind[T, F]
 	group  schema.GroupKind
 	scheme *runtime.Scheme
@@ -44,10 +47,7 @@ type Gate[T interface {
 
 // Register serves kind's webhooks, at the paths that controller-runtime derives
 // from the kind of object.
-func Register[T interface {
-	client.Object
-	comparable
-}, F any](mgr ctrl.Manager, object T, kind Kind[T, F]) error {
+func Register[T Object, F any](mgr ctrl.Manager, object T, kind Kind[T, F]) error {
 	gvk, err := mgr.GetClient().GroupVersionKindFor(object)
 	if err != nil {
 		return err
