@@ -208,7 +208,7 @@ func validatePool(subnet *Subnet, written samplecrdv1.AddressRange, pool netipx.
 	if problem := unusable(pool.To(), subnet.Prefix); problem != "" {
 		errs = append(errs, field.Invalid(path.Child("end"), written.End, problem).WithOrigin(rulePoolInside))
 	}
-	if len(errs) == 0 && subnet.Gateway.IsValid() && pool.Contains(subnet.Gateway) {
+	if subnet.Gateway.IsValid() && pool.Contains(subnet.Gateway) {
 		which := "the gateway"
 		if gatewayDefaulted {
 			which = "the gateway, which is chosen since none is set,"
