@@ -155,8 +155,10 @@ func (p *Provider) enter(ctx context.Context, call string) error {
 		select {
 		case <-gate:
 		case <-ctx.Done():
-			return providers.Unavailable(ctx.Err())
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return providers.Unavailable(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

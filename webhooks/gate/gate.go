@@ -6,6 +6,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -64,7 +65,8 @@ func (g *Gate[T, F]) Default(ctx context.Context, object T) error {
 	}
 	var old T
 	if len(request.OldObject.Raw) > 0 {
-		old = object.DeepCopyObject().(T)
+		// A fresh one: JSON is decoded into what is there already.
+		old = reflect.New(reflect.TypeOf(object).Elem()).Interface().(T)
 		if err := admission.NewDecoder(g.scheme).DecodeRaw(request.OldObject, old); err != nil {
 			return apierrors.NewBadRequest(fmt.Sprintf("reading the stored object: %v", err))
 		}
