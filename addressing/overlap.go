@@ -52,21 +52,22 @@ func Asked(spec *samplecrdv1.NetworkSpec) []netip.Prefix {
 }
 
 // Overlaps names the first five conflicts between plan and its rivals, each on
-// the path of the subnet that is in the way.
+// the path of the subnet that is in the way, a rival once for each subnet.
 func Overlaps(plan Plan, rivals []Rival) field.ErrorList {
 	var errs field.ErrorList
 	for _, subnet := range plan.Subnets {
+		named := map[string]bool{}
 		for _, rival := range rivals {
 			for _, prefix := range rival.Prefixes {
-				if !subnet.Prefix.IsValid() || !prefix.Overlaps(subnet.Prefix) {
+				if named[rival.Name] || !subnet.Prefix.IsValid() || !prefix.Overlaps(subnet.Prefix) {
 					continue
 				}
+				named[rival.Name] = true
 				errs = append(errs, field.Invalid(subnet.Path.Child("cidr"), subnet.Written.String(),
 					fmt.Sprintf("overlaps %s of Network %q; use a range apart from it", prefix, rival.Name)).WithOrigin(RuleOverlap))
 				if len(errs) == maxConflicts {
 					return errs
 				}
-				break
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,12 +41,12 @@ func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
 	if forbidden := p.backend.Limits(&class.Spec).Forbids(p.plan); len(forbidden) > 0 {
 		return p.refuse(samplecrdv1.NetworkReasonUnsupported, strings.Join(forbidden, "; "))
 	}
-	rivals, err := r.rivals(ctx, p)
+	blocked, err := r.take(ctx, p)
 	if err != nil {
 		return false, err
 	}
-	if errs := addressing.Overlaps(p.plan, rivals); len(errs) > 0 {
-		return p.refuse(samplecrdv1.NetworkReasonOverlap, sentences(errs))
+	if len(blocked) > 0 {
+		return p.refuse(samplecrdv1.NetworkReasonOverlap, sentences(blocked))
 	}
 	p.accepted()
 	return true, nil
@@ -62,6 +63,11 @@ func (r *Reconciler) classOf(ctx context.Context, network *samplecrdv1.Network) 
 		}
 		return &class, err
 	}
+	return r.defaultClass(ctx)
+}
+
+// defaultClass gives the class of Networks that name none; nil when there is none.
+func (r *Reconciler) defaultClass(ctx context.Context) (*samplecrdv1.NetworkClass, error) {
 	var classes samplecrdv1.NetworkClassList
 	if err := r.client.List(ctx, &classes); err != nil {
 		return nil, fmt.Errorf("listing NetworkClasses: %w", err)
@@ -69,31 +75,53 @@ func (r *Reconciler) classOf(ctx context.Context, network *samplecrdv1.Network) 
 	return classes.Default(), nil
 }
 
-// rivals are the Networks that p's must give way to: those of its class and
-// namespace that hold a claim, and those without one that are older and could
-// have it. What p's Network has recorded is settled: a winner never loses.
-func (r *Reconciler) rivals(ctx context.Context, p *pass) ([]addressing.Rival, error) {
+// take claims the plan's prefixes in memory, or says what is in the way. What is
+// recorded in the status is settled: a winner never loses.
+func (r *Reconciler) take(ctx context.Context, p *pass) (blocked field.ErrorList, err error) {
 	recorded := addressing.Recorded(&p.network.Status)
 	if !slices.ContainsFunc(p.plan.Prefixes(), func(prefix netip.Prefix) bool { return !slices.Contains(recorded, prefix) }) {
 		return nil, nil
 	}
+	wanted := claim{namespace: p.network.Namespace, name: p.network.Name, class: p.class.Name, prefixes: p.plan.Prefixes()}
+	err = r.claims.take(p.network.UID, wanted, func() (bool, error) {
+		rivals, err := r.rivals(ctx, p, wanted)
+		blocked = addressing.Overlaps(p.plan, rivals)
+		return len(blocked) > 0, err
+	})
+	return blocked, err
+}
+
+// rivals are the Networks that p's must give way to: those of its class and
+// namespace that hold a claim, and those without one that are older and could
+// have it.
+func (r *Reconciler) rivals(ctx context.Context, p *pass, wanted claim) ([]addressing.Rival, error) {
 	var networks samplecrdv1.NetworkList
 	if err := r.client.List(ctx, &networks, client.InNamespace(p.network.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Networks: %w", err)
 	}
+	byDefault, err := r.defaultClass(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var rivals []addressing.Rival
+	there := sets.New[types.UID]()
 	for i := range networks.Items {
 		other := &networks.Items[i]
-		if other.UID == p.network.UID || other.Spec.NetworkClassName != p.class.Name {
+		there.Insert(other.UID)
+		class := other.Spec.NetworkClassName
+		if class == "" && byDefault != nil {
+			class = byDefault.Name
+		}
+		if other.UID == p.network.UID || class != p.class.Name {
 			continue
 		}
-		rival := addressing.Rival{Name: other.Name, Prefixes: addressing.Recorded(&other.Status)}
-		if r.goesFirst(other, p) {
-			rival.Prefixes = append(rival.Prefixes, addressing.Asked(&other.Spec)...)
+		rivals = append(rivals, addressing.Rival{Name: other.Name, Prefixes: addressing.Recorded(&other.Status)})
+		asks := []addressing.Rival{{Name: other.Name, Prefixes: addressing.Asked(&other.Spec)}}
+		if len(addressing.Overlaps(p.plan, asks)) > 0 && r.goesFirst(other, p) {
+			rivals = append(rivals, asks...)
 		}
-		rivals = append(rivals, rival)
 	}
-	return rivals, nil
+	return append(rivals, r.claims.rivals(p.network.UID, wanted, there)...), nil
 }
 
 // goesFirst says that other, which may have no claim yet, is older than p's

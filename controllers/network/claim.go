@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/samplecrd/samplecrd/addressing"
@@ -15,7 +14,7 @@ import (
 // claim makes sure that finalizer and claims are stored before the backend is
 // touched. A pass that takes a new claim ends with recording it.
 func (r *Reconciler) claim(ctx context.Context, p *pass) (bool, error) {
-	if err := r.hold(ctx, p); err != nil {
+	if err := r.hold(ctx, p); err != nil || p.done {
 		return false, err
 	}
 	recorded := addressing.Recorded(&p.network.Status)
@@ -32,11 +31,12 @@ func (r *Reconciler) claim(ctx context.Context, p *pass) (bool, error) {
 	}
 	p.network.Status.Provider = new(p.class.Spec.Provider)
 	p.pending("The address space is claimed; the backend is next")
+	p.result.RequeueAfter = catchUp
 	return false, nil
 }
 
 // hold stores the finalizer and, in the same patch, the class of a Network that
-// has none yet. The lock keeps a finalizer that somebody else adds meanwhile.
+// has none yet.
 func (r *Reconciler) hold(ctx context.Context, p *pass) error {
 	held := p.network.DeepCopy()
 	controllerutil.AddFinalizer(held, samplecrdv1.NetworkFinalizer)
@@ -44,13 +44,9 @@ func (r *Reconciler) hold(ctx context.Context, p *pass) error {
 	if len(held.Finalizers) == len(p.network.Finalizers) && held.Spec.NetworkClassName == p.network.Spec.NetworkClassName {
 		return nil
 	}
-	if err := r.client.Patch(ctx, held, client.MergeFromWithOptions(p.network, client.MergeFromWithOptimisticLock{}), client.FieldOwner(Name)); err != nil {
+	if err := r.store(ctx, p, held); err != nil {
 		return fmt.Errorf("adding the finalizer: %w", err)
 	}
-	r.own.wrote(held)
-	p.changed = true
-	held.Status = p.network.Status
-	p.network = held
 	p.accepted()
 	return nil
 }

@@ -3,6 +3,7 @@ package network
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,6 +37,8 @@ const (
 	// A retry that waits for somebody comes after four to six minutes, at random,
 	// so that many Networks do not ask at once.
 	slowRetryLeast, slowRetrySpread = 4 * time.Minute, 0.5
+	// catchUp is the pause in which the cache learns of our own write.
+	catchUp = 20 * time.Millisecond
 )
 
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks,verbs=get;list;watch;patch
@@ -52,6 +55,7 @@ type Reconciler struct {
 	backends   map[samplecrdv1.ProviderType]providers.Provider
 	controller controller.Controller
 	own        ownWrites
+	claims     *claims
 
 	watching sync.Mutex
 	watched  map[providers.Provider]bool
@@ -63,12 +67,13 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 		client:   mgr.GetClient(),
 		recorder: mgr.GetEventRecorder(Name),
 		backends: backends,
+		claims:   newClaims(),
 		watched:  map[providers.Provider]bool{},
 	}
 	var err error
 	r.controller, err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		For(&samplecrdv1.Network{}).
+		For(&samplecrdv1.Network{}, builder.WithPredicates(asked)).
 		Watches(&samplecrdv1.Network{}, handler.EnqueueRequestsFromMapFunc(r.losers), builder.WithPredicates(letsGo)).
 		Watches(&samplecrdv1.NetworkClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), builder.WithPredicates(classChanged)).
 		WithOptions(controller.Options{
@@ -80,6 +85,26 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 	return err
 }
 
+// asked passes all but our own status writes: the pass that wrote one has said
+// itself when the next is due, and its back-off must not be cut short. A status
+// that somebody cleared comes through.
+var asked = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isNetwork := e.ObjectOld.(*samplecrdv1.Network)
+		after, isNetworkToo := e.ObjectNew.(*samplecrdv1.Network)
+		if !isNetwork || !isNetworkToo {
+			return false
+		}
+		observed := after.Status.ObservedGeneration
+		before, after = before.DeepCopy(), after.DeepCopy()
+		for _, network := range []*samplecrdv1.Network{before, after} {
+			network.Status, network.ResourceVersion, network.ManagedFields = samplecrdv1.NetworkStatus{}, "", nil
+		}
+		statusAlone := equality.Semantic.DeepEqual(before, after)
+		return !statusAlone || observed == nil || *observed != after.Generation
+	},
+}
+
 // letsGo passes the events after which a Network may hold less address space.
 var letsGo = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -88,7 +113,9 @@ var letsGo = predicate.Funcs{
 		before, isNetwork := e.ObjectOld.(*samplecrdv1.Network)
 		after, isNetworkToo := e.ObjectNew.(*samplecrdv1.Network)
 		return isNetwork && isNetworkToo && (before.Generation != after.Generation ||
-			!equality.Semantic.DeepEqual(before.Status.Subnets, after.Status.Subnets))
+			slices.ContainsFunc(before.Status.Subnets, func(held samplecrdv1.SubnetStatus) bool {
+				return !slices.ContainsFunc(after.Status.Subnets, func(kept samplecrdv1.SubnetStatus) bool { return kept.CIDR == held.CIDR })
+			}))
 	},
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
@@ -33,19 +32,14 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 
 	released := p.network.DeepCopy()
 	controllerutil.RemoveFinalizer(released, samplecrdv1.NetworkFinalizer)
-	err = r.client.Patch(ctx, released, client.MergeFromWithOptions(p.network, client.MergeFromWithOptimisticLock{}), client.FieldOwner(Name))
-	if client.IgnoreNotFound(err) != nil {
+	if err := r.store(ctx, p, released); err != nil {
 		return false, fmt.Errorf("removing the finalizer: %w", err)
 	}
-	p.changed = true
-	if err != nil || len(released.Finalizers) == 0 {
+	if p.done || len(released.Finalizers) == 0 {
 		r.own.forget(p.network.UID)
 		p.done = true
 		return false, nil
 	}
-	r.own.wrote(released)
-	released.Status = p.network.Status
-	p.network = released
 	p.network.Status.ProviderID, p.network.Status.Subnets = nil, nil
 	p.pending("The backend has let the network go")
 	return false, nil

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
@@ -39,8 +41,7 @@ type step func(ctx context.Context, p *pass) (next bool, err error)
 // Reconcile looks at one Network.
 func (r *Reconciler) Reconcile(ctx context.Context, network *samplecrdv1.Network) (ctrl.Result, error) {
 	if r.own.ahead(network) {
-		// The cache has not seen our last write; its event brings us back.
-		return ctrl.Result{}, nil
+		return ctrl.Result{RequeueAfter: catchUp}, nil
 	}
 	p := &pass{network: network.DeepCopy(), stored: network.Status}
 	err := r.run(ctx, p)
@@ -63,6 +64,28 @@ func (r *Reconciler) run(ctx context.Context, p *pass) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// store patches the Network itself to what wanted says. The lock keeps what
+// somebody else changes meanwhile; a pass that loses it looked at an old Network,
+// and has nothing to say in the status either.
+func (r *Reconciler) store(ctx context.Context, p *pass, wanted *samplecrdv1.Network) error {
+	err := r.client.Patch(ctx, wanted, client.MergeFromWithOptions(p.network, client.MergeFromWithOptimisticLock{}), client.FieldOwner(Name))
+	switch {
+	case apierrors.IsNotFound(err):
+		p.done = true
+		return nil
+	case apierrors.IsConflict(err):
+		p.done = true
+		return err
+	case err != nil:
+		return err
+	}
+	r.own.wrote(wanted)
+	p.changed = true
+	wanted.Status = p.network.Status
+	p.network = wanted
 	return nil
 }
 

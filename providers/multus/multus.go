@@ -86,11 +86,18 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, class *sam
 		return providers.Observed{}, providers.Rejected(err)
 	}
 	observed, err := p.ensure(ctx, p.client, id, text)
-	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
-		// The cache lags behind, perhaps behind our own write of a moment ago.
+	if maybeStale(err) {
 		observed, err = p.ensure(ctx, p.live, id, text)
 	}
 	return observed, fromAPI(err)
+}
+
+// maybeStale says that a cache which lags behind may be all that is wrong: it can
+// show an object that is gone or lack one that is there, even our own.
+func maybeStale(err error) bool {
+	conflict, placed := errors.AsType[*providers.Error](err)
+	return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) ||
+		(placed && conflict.Reason == samplecrdv1.NetworkReasonConflict)
 }
 
 // ensure writes on top of what reader shows.

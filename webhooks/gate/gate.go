@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -108,6 +109,23 @@ func (g *Gate[T, F]) judge(ctx context.Context, object, old T, fill bool) (admis
 		return nil, apierrors.NewInvalid(g.group, object.GetName(), errs)
 	}
 	return warnings, nil
+}
+
+// OneOf refuses a value that is not among those known. Of a long one only the
+// beginning is echoed: the schema, which bounds it, comes later.
+func OneOf[T ~string](path *field.Path, value T, known ...T) field.ErrorList {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, Clip(value, maxEcho), known)}
+}
+
+// maxEcho bounds an unknown value in a refusal, in bytes.
+const maxEcho = 64
+
+// Clip gives the first bytes of a value, most at the most.
+func Clip[T ~string](value T, most int) T {
+	return value[:min(len(value), most)]
 }
 
 // Forgive leaves out the faults that the stored object has as well (same path,

@@ -61,18 +61,19 @@ func misfit(spec *samplecrdv1.NetworkSpec) bool {
 
 // ownsGateway says that somebody wrote spec.gateway. The API server computes
 // managed fields before the mutating webhooks run, so a gateway that the webhook
-// filled in has no owner.
+// filled in has no owner. Where nobody can tell, rather refuse than rewrite.
 func ownsGateway(network *samplecrdv1.Network) bool {
 	gateway := fieldpath.MakePathOrDie("spec", "gateway")
+	known := false
 	for _, entry := range network.ManagedFields {
 		if entry.FieldsV1 == nil || entry.Subresource != "" {
 			continue
 		}
 		var owned fieldpath.Set
 		if err := owned.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil || owned.Has(gateway) {
-			// Fields that cannot be read may hold it: rather refuse than rewrite.
 			return true
 		}
+		known = true
 	}
-	return false
+	return !known
 }

@@ -34,10 +34,14 @@ func (w *webhook) Validate(network, old *samplecrdv1.Network, known *facts) ([]s
 	}
 	warnings := append(plan.Warnings(), known.limits.Forbids(plan)...)
 	if name := network.Spec.NetworkClassName; name != "" && known.class == nil {
-		warnings = append(warnings, fmt.Sprintf("%s: NetworkClass %s not found; the Network waits until there is one", specPath.Child("networkClassName"), name))
+		warnings = append(warnings, fmt.Sprintf("%s: NetworkClass %s not found; the Network waits until there is one", specPath.Child("networkClassName"), gate.Clip(name, maxNamed)))
 	}
 	return warnings, nil
 }
+
+// maxNamed keeps a warning that names a class within the 256 characters that
+// every client shows.
+const maxNamed = 128
 
 // judge applies the rules that look at one spec.
 func judge(spec *samplecrdv1.NetworkSpec, known *facts) (addressing.Plan, field.ErrorList) {
@@ -79,13 +83,10 @@ func validateClassName(name string) field.ErrorList {
 }
 
 func validateDeletionPolicy(policy *samplecrdv1.DeletionPolicy) field.ErrorList {
-	known := []samplecrdv1.DeletionPolicy{samplecrdv1.DeletionDelete, samplecrdv1.DeletionRetain}
-	if policy == nil || *policy == known[0] || *policy == known[1] {
+	if policy == nil {
 		return nil
 	}
-	const most = 64
-	text := *policy
-	return field.ErrorList{field.NotSupported(specPath.Child("deletionPolicy"), text[:min(len(text), most)], known).WithOrigin(ruleDeletionPolicy)}
+	return gate.OneOf(specPath.Child("deletionPolicy"), *policy, samplecrdv1.DeletionDelete, samplecrdv1.DeletionRetain).WithOrigin(ruleDeletionPolicy)
 }
 
 // validateClassUnchanged holds the class of a Network fast once it has one.
@@ -93,7 +94,7 @@ func validateClassUnchanged(spec, old *samplecrdv1.NetworkSpec) field.ErrorList 
 	if old.NetworkClassName == "" || spec.NetworkClassName == old.NetworkClassName {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(specPath.Child("networkClassName"), spec.NetworkClassName,
+	return field.ErrorList{field.Invalid(specPath.Child("networkClassName"), gate.Clip(spec.NetworkClassName, validation.DNS1123SubdomainMaxLength),
 		fmt.Sprintf("cannot be changed once it is set; write %s, or create another Network in the other class", old.NetworkClassName))}
 }
 

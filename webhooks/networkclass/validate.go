@@ -2,7 +2,6 @@ package networkclass
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -24,33 +23,25 @@ func (*webhook) Validate(class, old *samplecrdv1.NetworkClass, _ facts) ([]strin
 	return nil, errs
 }
 
+// judge applies the rules that look at one spec. The schema fills in what is
+// absent, so that an empty value was written as such.
 func judge(spec *samplecrdv1.NetworkClassSpec) field.ErrorList {
-	errs := oneOf(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus)
+	errs := gate.OneOf(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus)
 	if spec.Provider == samplecrdv1.ProviderMultus {
 		errs = append(errs, validateMultus(spec.Multus, specPath.Child("multus"))...)
 	}
-	return append(errs, oneOf(specPath.Child("deletionPolicy"), spec.DeletionPolicy, samplecrdv1.DeletionDelete, samplecrdv1.DeletionRetain)...)
+	return append(errs, gate.OneOf(specPath.Child("deletionPolicy"), spec.DeletionPolicy, samplecrdv1.DeletionDelete, samplecrdv1.DeletionRetain)...)
 }
 
 func validateMultus(multus *samplecrdv1.MultusSpec, path *field.Path) field.ErrorList {
 	if multus == nil {
 		return field.ErrorList{field.Required(path, "set it, for example to {type: Bridge}, since provider is Multus")}
 	}
-	errs := oneOf(path.Child("type"), multus.Type, samplecrdv1.MultusBridge)
+	errs := gate.OneOf(path.Child("type"), multus.Type, samplecrdv1.MultusBridge)
 	if id := multus.VLANID; id != nil && (*id < minVLAN || *id > maxVLAN) {
 		errs = append(errs, field.Invalid(path.Child("vlanID"), *id, fmt.Sprintf("must be from %d to %d", minVLAN, maxVLAN)))
 	}
-	return append(errs, oneOf(path.Child("ipam"), multus.IPAM, samplecrdv1.IPAMHostLocal)...)
-}
-
-// oneOf refuses a value that is not among those known. The schema fills in what
-// is absent, so that an empty one was written as such.
-func oneOf[T ~string](path *field.Path, value T, known ...T) field.ErrorList {
-	if slices.Contains(known, value) {
-		return nil
-	}
-	const most = 64
-	return field.ErrorList{field.NotSupported(path, value[:min(len(value), most)], known)}
+	return append(errs, gate.OneOf(path.Child("ipam"), multus.IPAM, samplecrdv1.IPAMHostLocal)...)
 }
 
 // validateUnchanged holds the backend fast: Networks that exist were made by it.

@@ -52,7 +52,7 @@ type NetworkClassList struct {
 // NetworkClassSpec is the backend and the policy of a class. Which backend it is
 // cannot be changed; the policy may change and never stops what runs.
 //
-// +kubebuilder:validation:XValidation:rule="self.provider != 'Multus' || has(self.multus)",fieldPath=".multus",reason=FieldValueRequired,message="is required when provider is Multus"
+// +kubebuilder:validation:XValidation:rule="self.provider != 'Multus' || has(self.multus) || (oldSelf.hasValue() && oldSelf.value().provider == self.provider && !has(oldSelf.value().multus))",optionalOldSelf=true,fieldPath=".multus",reason=FieldValueRequired,message="is required when provider is Multus"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || self.provider == oldSelf.value().provider",optionalOldSelf=true,fieldPath=".provider",message="cannot be changed; create another NetworkClass"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().multus) || (has(self.multus) && self.multus == oldSelf.value().multus)",optionalOldSelf=true,fieldPath=".multus",message="cannot be changed; create another NetworkClass"
 type NetworkClassSpec struct {
