@@ -69,6 +69,10 @@ func fieldOf(spec *samplecrdv1.NetworkSpec, name string) any {
 	case "cidr":
 		return spec.CIDR
 	case "gateway":
+		// The one in effect: a default that is written out is no change.
+		if prefix := ParsePrefix(spec.CIDR); spec.Gateway == "" && prefix.IsValid() {
+			return DefaultGateway(prefix).String()
+		}
 		return spec.Gateway
 	case "allocationPools":
 		return spec.AllocationPools

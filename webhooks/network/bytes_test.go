@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/samplecrd/samplecrd/test/review"
 )
 
 // object writes a Network as a client sends it: its spec, and what stands beside.
@@ -38,22 +40,26 @@ const (
 // The patch is the contract with every other writer of the object: it adds what is
 // absent, replaces a gateway that is empty or left behind, and nothing else.
 func TestPatch(t *testing.T) {
-	add := func(field, value string) operation { return operation{"add", "/spec/" + field, value} }
-	replace := func(field, value string) operation { return operation{"replace", "/spec/" + field, value} }
-	gatewayAdded := []operation{add("gateway", "10.0.0.1")}
+	add := func(field, value string) review.Operation {
+		return review.Operation{Op: "add", Path: "/spec/" + field, Value: value}
+	}
+	replace := func(field, value string) review.Operation {
+		return review.Operation{Op: "replace", Path: "/spec/" + field, Value: value}
+	}
+	gatewayAdded := []review.Operation{add("gateway", "10.0.0.1")}
 	standard := defaultClass("standard", time.Unix(1000, 0))
 	for name, tc := range map[string]struct {
 		object, old []byte
 		classless   bool
-		want        []operation
+		want        []review.Operation
 	}{
 		"an absent gateway":                        {object: object(`{"cidr":"10.0.0.0/24"}`), classless: true, want: gatewayAdded},
-		"AN-37: an empty gateway":                  {object: object(`{"cidr":"10.0.0.0/24","gateway":""}`), classless: true, want: []operation{replace("gateway", "10.0.0.1")}},
-		"a gateway of null":                        {object: object(`{"cidr":"10.0.0.0/24","gateway":null}`), classless: true, want: []operation{replace("gateway", "10.0.0.1")}},
+		"AN-37: an empty gateway":                  {object: object(`{"cidr":"10.0.0.0/24","gateway":""}`), classless: true, want: []review.Operation{replace("gateway", "10.0.0.1")}},
+		"a gateway of null":                        {object: object(`{"cidr":"10.0.0.0/24","gateway":null}`), classless: true, want: []review.Operation{replace("gateway", "10.0.0.1")}},
 		"nothing to fill in":                       {object: object(`{"cidr":"10.0.0.0/24","gateway":"10.0.0.9"}`), classless: true},
 		"None":                                     {object: object(`{"cidr":"10.0.0.0/24","gateway":"None"}`), classless: true},
-		"all three":                                {object: object(`{"cidr":"10.0.0.0/24"}`), want: []operation{add("deletionPolicy", "Delete"), add("gateway", "10.0.0.1"), add("networkClassName", "standard")}},
-		"a class and a policy of null":             {object: object(`{"cidr":"10.0.0.0/24","gateway":"10.0.0.1","networkClassName":null,"deletionPolicy":null}`), want: []operation{replace("deletionPolicy", "Delete"), replace("networkClassName", "standard")}},
+		"all three":                                {object: object(`{"cidr":"10.0.0.0/24"}`), want: []review.Operation{add("deletionPolicy", "Delete"), add("gateway", "10.0.0.1"), add("networkClassName", "standard")}},
+		"a class and a policy of null":             {object: object(`{"cidr":"10.0.0.0/24","gateway":"10.0.0.1","networkClassName":null,"deletionPolicy":null}`), want: []review.Operation{replace("deletionPolicy", "Delete"), replace("networkClassName", "standard")}},
 		"other fields of null and empty lists":     {object: object(`{"cidr":"10.0.0.0/24","mtu":null,"dhcp":null,"routes":null,"dnsServers":[],"allocationPools":[],"additionalSubnets":[]}`), classless: true, want: gatewayAdded},
 		"WO-20: a field that this build knows not": {object: object(`{"cidr":"10.0.0.0/24","colour":"blue","shape":{"round":true}}`), classless: true, want: gatewayAdded},
 		"an unknown field in an entry":             {object: object(`{"cidr":"10.0.0.0/24","additionalSubnets":[{"cidr":"10.0.1.0/24","gateway":"","colour":"blue"}]}`), classless: true, want: gatewayAdded},
@@ -63,18 +69,18 @@ func TestPatch(t *testing.T) {
 		"a status of null":                         {object: object(`{"cidr":"10.0.0.0/24"}`, "", `"status":null`), classless: true, want: gatewayAdded},
 		"busy metadata":                            {object: object(`{"cidr":"10.0.0.0/24"}`, busyMetadata, fullStatus), classless: true, want: gatewayAdded},
 		"a range with host bits stays as written":  {object: object(`{"cidr":"10.0.0.77/24"}`), classless: true, want: gatewayAdded},
-		"IPv6 stays as written":                    {object: object(`{"cidr":"2001:0DB8:0:0::/64"}`), classless: true, want: []operation{add("gateway", "2001:db8::1")}},
+		"IPv6 stays as written":                    {object: object(`{"cidr":"2001:0DB8:0:0::/64"}`), classless: true, want: []review.Operation{add("gateway", "2001:db8::1")}},
 		"WO-31: an update that changes nothing": {
 			object: object(`{"cidr":"10.0.0.0/24"}`, `"labels":{"a":"b"}`, fullStatus), old: object(`{"cidr":"10.0.0.0/24","routes":[]}`, "", defaultedStatus),
 		},
 		"WO-31: of a bad object as well": {object: object(`{"cidr":"x","gateway":"y"}`, `"finalizers":[]`), old: object(`{"cidr":"x","gateway":"y"}`, `"finalizers":["f"]`)},
 		"a gateway that is left behind, and nobody's": {
 			object: object(`{"cidr":"10.0.1.0/24","gateway":"10.0.0.1"}`, unowned), old: object(`{"cidr":"10.0.0.0/24","gateway":"10.0.0.1"}`, unowned, fullStatus),
-			want: []operation{replace("gateway", "10.0.1.1")},
+			want: []review.Operation{replace("gateway", "10.0.1.1")},
 		},
 		"a class that the update leaves out": {
 			object: object(`{"cidr":"10.0.1.0/24","gateway":"10.0.1.1"}`), old: object(`{"cidr":"10.0.0.0/24","gateway":"10.0.0.1","networkClassName":"standard","deletionPolicy":"Retain"}`),
-			want: []operation{add("deletionPolicy", "Retain"), add("networkClassName", "standard")},
+			want: []review.Operation{add("deletionPolicy", "Retain"), add("networkClassName", "standard")},
 		},
 		"a field that the update adds": {
 			object: object(`{"cidr":"10.0.0.0/24","mtu":1400}`), old: object(`{"cidr":"10.0.0.0/24","gateway":"10.0.0.1"}`), want: gatewayAdded,
@@ -85,13 +91,13 @@ func TestPatch(t *testing.T) {
 			if !tc.classless && tc.old == nil {
 				webhooks = serve(t, standard)
 			}
-			got := webhooks.ask(t, mutate, tc.object, tc.old)
+			got := webhooks.Ask(t, mutate, tc.object, tc.old)
 			if !got.Allowed {
 				t.Fatalf("refused: %s", got.Result.Message)
 			}
-			slices.SortFunc(got.patch, func(a, b operation) int { return strings.Compare(a.Path, b.Path) })
-			if !reflect.DeepEqual(got.patch, tc.want) {
-				t.Errorf("the patch is %v, want %v", got.patch, tc.want)
+			slices.SortFunc(got.Operations, func(a, b review.Operation) int { return strings.Compare(a.Path, b.Path) })
+			if !reflect.DeepEqual(got.Operations, tc.want) {
+				t.Errorf("the patch is %v, want %v", got.Operations, tc.want)
 			}
 			if len(got.Warnings) > 0 {
 				t.Errorf("only the validating webhook warns: %q", got.Warnings)
@@ -123,15 +129,15 @@ func TestRefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			webhooks := serve(t, class("standard", ""), neighbour("default", "neighbour", className("standard"), cidr("10.77.0.0/16")))
 			for _, path := range []string{mutate, validate} {
-				got := webhooks.ask(t, path, tc.object, tc.old)
-				if got.code() != http.StatusUnprocessableEntity || got.Result.Reason != "Invalid" {
-					t.Fatalf("%s: got %d %s", path, got.code(), got.Result)
+				got := webhooks.Ask(t, path, tc.object, tc.old)
+				if got.Code() != http.StatusUnprocessableEntity || got.Result.Reason != "Invalid" {
+					t.Fatalf("%s: got %d %s", path, got.Code(), got.Result)
 				}
-				if causes := got.causes(); !reflect.DeepEqual(causes, tc.want) {
+				if causes := got.Causes(); !reflect.DeepEqual(causes, tc.want) {
 					t.Errorf("%s: blames %v, want %v", path, causes, tc.want)
 				}
-				if !strings.HasPrefix(got.Result.Message, `Network.samplecrd.k8s.io "x" is invalid: `) || len(got.patch) > 0 {
-					t.Errorf("%s: says %q and patches %v", path, got.Result.Message, got.patch)
+				if !strings.HasPrefix(got.Result.Message, `Network.samplecrd.k8s.io "x" is invalid: `) || len(got.Operations) > 0 {
+					t.Errorf("%s: says %q and patches %v", path, got.Result.Message, got.Operations)
 				}
 			}
 		})
@@ -155,9 +161,9 @@ func TestWrongType(t *testing.T) {
 			webhooks := serve(t)
 			for _, path := range []string{mutate, validate} {
 				for _, old := range [][]byte{nil, object(`{"cidr":"10.0.0.0/24","gateway":"10.0.0.1"}`)} {
-					got := webhooks.ask(t, path, object(spec), old)
-					if got.code() != http.StatusBadRequest || !strings.Contains(got.Result.Message, field) {
-						t.Errorf("%s: got %d %v, want 400 and the name of the field", path, got.code(), got.Result)
+					got := webhooks.Ask(t, path, object(spec), old)
+					if got.Code() != http.StatusBadRequest || !strings.Contains(got.Result.Message, field) {
+						t.Errorf("%s: got %d %v, want 400 and the name of the field", path, got.Code(), got.Result)
 					}
 				}
 			}
@@ -203,9 +209,9 @@ func TestHugeObjects(t *testing.T) {
 			for _, path := range []string{mutate, validate} {
 				for _, old := range [][]byte{nil, old} {
 					began := time.Now()
-					got := webhooks.ask(t, path, object(spec), old)
-					if got.code() != http.StatusUnprocessableEntity {
-						t.Errorf("%s: got %d, want 422", path, got.code())
+					got := webhooks.Ask(t, path, object(spec), old)
+					if got.Code() != http.StatusUnprocessableEntity {
+						t.Errorf("%s: got %d, want 422", path, got.Code())
 						continue
 					}
 					text, err := json.Marshal(got.Result)
@@ -234,9 +240,9 @@ func TestServedWarnings(t *testing.T) {
 		"an update that changes no field": {object(fmt.Sprintf(spec, ""), `"labels":{"a":"b"}`), hostBits, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := webhooks.ask(t, validate, tc.object, tc.old)
-			if !got.Allowed || len(got.Warnings) != tc.want || len(got.patch) > 0 {
-				t.Errorf("got %t, %q, %v; want %d warnings", got.Allowed, got.Warnings, got.patch, tc.want)
+			got := webhooks.Ask(t, validate, tc.object, tc.old)
+			if !got.Allowed || len(got.Warnings) != tc.want || len(got.Operations) > 0 {
+				t.Errorf("got %t, %q, %v; want %d warnings", got.Allowed, got.Warnings, got.Operations, tc.want)
 			}
 		})
 	}

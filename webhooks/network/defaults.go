@@ -31,7 +31,7 @@ func (w *webhook) Default(network, old *samplecrdv1.Network, known *facts) {
 			spec.DeletionPolicy = new(known.class.Spec.DeletionPolicy)
 		}
 	}
-	if gatewayLeftBehind(network, old) && !ownsGateway(old) {
+	if gatewayLeftBehind(network, old) && !written(network, old) {
 		spec.Gateway = ""
 	}
 	if spec.Gateway == "" {
@@ -59,21 +59,29 @@ func misfit(spec *samplecrdv1.NetworkSpec) bool {
 	return len(errs) == 1 && errs[0].Field == specPath.Child("gateway").String() && errs[0].Type == field.ErrorTypeInvalid
 }
 
-// ownsGateway says that somebody wrote spec.gateway. The API server computes
-// managed fields before the mutating webhooks run, so a gateway that the webhook
-// filled in has no owner. Where nobody can tell, rather refuse than rewrite.
-func ownsGateway(network *samplecrdv1.Network) bool {
+// written says that somebody wrote the gateway that both have, before or with this
+// very update. The API server computes managed fields before the mutating webhooks
+// run, so a gateway that the webhook filled in has no owner. Where the stored
+// object's fields cannot tell, rather refuse than rewrite.
+func written(network, old *samplecrdv1.Network) bool {
+	owned, known := ownsGateway(old)
+	ownedNow, _ := ownsGateway(network)
+	return owned || !known || ownedNow
+}
+
+// ownsGateway says whether a field manager owns spec.gateway, and whether the
+// managed fields can tell.
+func ownsGateway(network *samplecrdv1.Network) (owned, known bool) {
 	gateway := fieldpath.MakePathOrDie("spec", "gateway")
-	known := false
 	for _, entry := range network.ManagedFields {
 		if entry.FieldsV1 == nil || entry.Subresource != "" {
 			continue
 		}
-		var owned fieldpath.Set
-		if err := owned.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil || owned.Has(gateway) {
-			return true
+		var fields fieldpath.Set
+		if err := fields.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
+			return false, false
 		}
-		known = true
+		owned, known = owned || fields.Has(gateway), true
 	}
-	return !known
+	return owned, known
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/samplecrd/samplecrd/test/review"
 )
 
 // FuzzDefault sends any bytes as the object, and as the stored one, to both
@@ -36,7 +38,7 @@ func FuzzDefault(f *testing.F) {
 	webhooks := serve(f, defaultClass("standard", time.Unix(1000, 0)), neighbour("default", "neighbour", className("standard"), cidr("10.77.0.0/16")))
 	f.Fuzz(func(t *testing.T, object, old []byte) {
 		for _, path := range []string{mutate, validate} {
-			got := webhooks.ask(t, path, object, old)
+			got := webhooks.Ask(t, path, object, old)
 			if !got.Allowed {
 				checkCode(t, got, object, old)
 				continue
@@ -47,29 +49,29 @@ func FuzzDefault(f *testing.F) {
 }
 
 // checkCode: whoever sends nonsense is told so; it is never our failure.
-func checkCode(t *testing.T, got answer, object, old []byte) {
+func checkCode(t *testing.T, got review.Answer, object, old []byte) {
 	t.Helper()
 	codes := []int32{http.StatusBadRequest, http.StatusUnprocessableEntity}
-	if slices.Contains(codes, got.code()) {
+	if slices.Contains(codes, got.Code()) {
 		return
 	}
 	// The API server sends what it has decoded and encoded itself.
 	var decoded any
 	if json.Unmarshal(object, &decoded) == nil && (old == nil || json.Unmarshal(old, &decoded) == nil) {
-		t.Errorf("got %d: %s", got.code(), got.Result.Message)
+		t.Errorf("got %d: %s", got.Code(), got.Result.Message)
 	}
 }
 
 // checkPatch: what was there stays, but for what counts as absent and for a gateway.
-func checkPatch(t *testing.T, got answer, object []byte) {
+func checkPatch(t *testing.T, got review.Answer, object []byte) {
 	t.Helper()
 	var before struct{ Spec map[string]any }
-	if len(got.patch) > 0 {
+	if len(got.Operations) > 0 {
 		if err := json.Unmarshal(object, &before); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, operation := range got.patch {
+	for _, operation := range got.Operations {
 		name, ours := map[string]string{
 			"/spec/gateway": "gateway", "/spec/networkClassName": "networkClassName", "/spec/deletionPolicy": "deletionPolicy",
 		}[operation.Path]

@@ -12,12 +12,14 @@ import (
 
 const minVLAN, maxVLAN = 1, 4094
 
-// Validate judges a NetworkClass. Each of its rules reads one field, so a fault
-// that is stored already and has kept its bad value is forgiven.
+// Validate judges a NetworkClass. Faults that the stored one has as well are
+// forgiven when the update did not touch what they come from.
 func (*webhook) Validate(class, old *samplecrdv1.NetworkClass, _ facts) ([]string, field.ErrorList) {
 	errs := judge(&class.Spec)
 	if old != nil {
-		errs = gate.Forgive(errs, judge(&old.Spec), func(*field.Error) bool { return true })
+		errs = gate.Forgive(errs, judge(&old.Spec), func(fault *field.Error) bool {
+			return unchanged(fault, &old.Spec, &class.Spec)
+		})
 		errs = append(errs, validateUnchanged(&class.Spec, &old.Spec)...)
 	}
 	return nil, errs
@@ -31,6 +33,14 @@ func judge(spec *samplecrdv1.NetworkClassSpec) field.ErrorList {
 		errs = append(errs, validateMultus(spec.Multus, specPath.Child("multus"))...)
 	}
 	return append(errs, gate.OneOf(specPath.Child("deletionPolicy"), spec.DeletionPolicy, samplecrdv1.DeletionDelete, samplecrdv1.DeletionRetain)...)
+}
+
+// unchanged says whether the fields that the rule behind fault reads are the same.
+func unchanged(fault *field.Error, before, after *samplecrdv1.NetworkClassSpec) bool {
+	if fault.Field == specPath.Child("deletionPolicy").String() {
+		return before.DeletionPolicy == after.DeletionPolicy
+	}
+	return before.Provider == after.Provider && equality.Semantic.DeepEqual(before.Multus, after.Multus)
 }
 
 func validateMultus(multus *samplecrdv1.MultusSpec, path *field.Path) field.ErrorList {
