@@ -20,6 +20,14 @@ import (
 // accept judges the request by the rules that admission has applied already, or
 // should have: the webhooks may have been away, and the world has moved on.
 func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
+	accepted, err := r.judge(ctx, p)
+	if err == nil && !accepted {
+		r.claims.drop(p.network.UID)
+	}
+	return accepted, err
+}
+
+func (r *Reconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	class, err := r.classOf(ctx, p.network)
 	switch {
 	case err != nil:
@@ -46,6 +54,9 @@ func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
 		return false, err
 	}
 	if len(blocked) > 0 {
+		// The end of the other Network brings us back; this is for a claim that was
+		// dropped before it was recorded.
+		p.result.RequeueAfter = slowly()
 		return p.refuse(samplecrdv1.NetworkReasonOverlap, sentences(blocked))
 	}
 	p.accepted()
@@ -78,12 +89,13 @@ func (r *Reconciler) defaultClass(ctx context.Context) (*samplecrdv1.NetworkClas
 // take claims the plan's prefixes in memory, or says what is in the way. What is
 // recorded in the status is settled: a winner never loses.
 func (r *Reconciler) take(ctx context.Context, p *pass) (blocked field.ErrorList, err error) {
-	recorded := addressing.Recorded(&p.network.Status)
-	if !slices.ContainsFunc(p.plan.Prefixes(), func(prefix netip.Prefix) bool { return !slices.Contains(recorded, prefix) }) {
-		return nil, nil
-	}
 	wanted := claim{namespace: p.network.Namespace, name: p.network.Name, class: p.class.Name, prefixes: p.plan.Prefixes()}
+	recorded := addressing.Recorded(&p.network.Status)
+	settled := !slices.ContainsFunc(wanted.prefixes, func(prefix netip.Prefix) bool { return !slices.Contains(recorded, prefix) })
 	err = r.claims.take(p.network.UID, wanted, func() (bool, error) {
+		if settled {
+			return false, nil
+		}
 		rivals, err := r.rivals(ctx, p, wanted)
 		blocked = addressing.Overlaps(p.plan, rivals)
 		return len(blocked) > 0, err

@@ -10,9 +10,10 @@ import (
 	"github.com/samplecrd/samplecrd/addressing"
 )
 
-// claims remembers what this process has let Networks claim, until the cache
-// shows it in their status. Looking and taking happen under one lock, so that two
-// newcomers never both find the same range free.
+// claims remembers what each accepted Network asks for, since the cache may not yet
+// show it in the status. Looking and taking happen under one lock, so that two
+// newcomers never both find the same range free. What a backend holds beyond that
+// is in the status alone.
 type claims struct {
 	mu   sync.Mutex
 	held map[types.UID]claim
@@ -36,6 +37,13 @@ func (c *claims) take(uid types.UID, wanted claim, look func() (blocked bool, er
 		c.held[uid] = wanted
 	}
 	return err
+}
+
+// drop lets go of what uid held: it asks for nothing that it could have.
+func (c *claims) drop(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.held, uid)
 }
 
 // rivals gives what the others in a namespace hold for a class, and forgets those

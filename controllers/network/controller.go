@@ -3,6 +3,7 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -92,7 +93,7 @@ var asked = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, isNetwork := e.ObjectOld.(*samplecrdv1.Network)
 		after, isNetworkToo := e.ObjectNew.(*samplecrdv1.Network)
-		if !isNetwork || !isNetworkToo {
+		if !isNetwork || !isNetworkToo || before == nil || after == nil {
 			return false
 		}
 		observed := after.Status.ObservedGeneration
@@ -112,7 +113,7 @@ var letsGo = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, isNetwork := e.ObjectOld.(*samplecrdv1.Network)
 		after, isNetworkToo := e.ObjectNew.(*samplecrdv1.Network)
-		return isNetwork && isNetworkToo && (before.Generation != after.Generation ||
+		return isNetwork && isNetworkToo && before != nil && after != nil && (before.Generation != after.Generation ||
 			slices.ContainsFunc(before.Status.Subnets, func(held samplecrdv1.SubnetStatus) bool {
 				return !slices.ContainsFunc(after.Status.Subnets, func(kept samplecrdv1.SubnetStatus) bool { return kept.CIDR == held.CIDR })
 			}))
@@ -125,18 +126,32 @@ var classChanged = predicate.Or(predicate.GenerationChangedPredicate{}, predicat
 // losers asks for another look at the Networks of the namespace that lost their
 // address space to another one.
 func (r *Reconciler) losers(ctx context.Context, object client.Object) []reconcile.Request {
+	winner, isNetwork := object.(*samplecrdv1.Network)
+	if !isNetwork || winner == nil {
+		return stranger(ctx, object)
+	}
 	return r.requests(ctx, func(network *samplecrdv1.Network) bool {
 		accepted := condition(network, samplecrdv1.NetworkConditionAccepted)
-		return network.Name != object.GetName() && accepted != nil && accepted.Reason == samplecrdv1.NetworkReasonOverlap
-	}, client.InNamespace(object.GetNamespace()))
+		return network.Name != winner.Name && accepted != nil && accepted.Reason == samplecrdv1.NetworkReasonOverlap
+	}, client.InNamespace(winner.Namespace))
 }
 
 // ofClass asks for another look at the Networks of a class, and at those that
 // wait for a default class.
 func (r *Reconciler) ofClass(ctx context.Context, object client.Object) []reconcile.Request {
+	class, isClass := object.(*samplecrdv1.NetworkClass)
+	if !isClass || class == nil {
+		return stranger(ctx, object)
+	}
 	return r.requests(ctx, func(network *samplecrdv1.Network) bool {
-		return network.Spec.NetworkClassName == object.GetName() || network.Spec.NetworkClassName == ""
+		return network.Spec.NetworkClassName == class.Name || network.Spec.NetworkClassName == ""
 	})
+}
+
+// stranger is the answer to an event that tells of nothing we know.
+func stranger(ctx context.Context, object client.Object) []reconcile.Request {
+	ctrl.LoggerFrom(ctx).Info("Ignoring an event of an unexpected type", "type", fmt.Sprintf("%T", object))
+	return nil
 }
 
 func (r *Reconciler) requests(ctx context.Context, want func(*samplecrdv1.Network) bool, opts ...client.ListOption) []reconcile.Request {

@@ -16,6 +16,7 @@ import (
 // finalize lets the real network go, then the Network.
 func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 	if !controllerutil.ContainsFinalizer(p.network, samplecrdv1.NetworkFinalizer) {
+		r.claims.drop(p.network.UID)
 		p.done = true
 		return false, nil
 	}
@@ -35,6 +36,7 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 	if err := r.store(ctx, p, released); err != nil {
 		return false, fmt.Errorf("removing the finalizer: %w", err)
 	}
+	r.claims.drop(p.network.UID)
 	if p.done || len(released.Finalizers) == 0 {
 		r.own.forget(p.network.UID)
 		p.done = true

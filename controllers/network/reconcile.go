@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -94,11 +95,13 @@ func (p *pass) fail(err error) error {
 	failure := providers.AsError(err)
 	p.notProgrammed(failure.Reason, failure.Message)
 	if failure.Retry == providers.RetrySlowly {
-		p.result.RequeueAfter = wait.Jitter(slowRetryLeast, slowRetrySpread)
+		p.result.RequeueAfter = slowly()
 		return nil
 	}
 	return err
 }
+
+func slowly() time.Duration { return wait.Jitter(slowRetryLeast, slowRetrySpread) }
 
 // ownWrites remembers the last resource version that we wrote of each Network, so
 // that no pass acts on a cache that is behind it.
