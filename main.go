@@ -62,6 +62,9 @@ func main() {
 
 func start(args []string) error {
 	opts, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

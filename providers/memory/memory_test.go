@@ -176,17 +176,21 @@ func TestSource(t *testing.T) {
 	if err := watch.Start(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(){
-		"users":      func() { p.SetUsers(id.UID, "pod a") },
-		"foreign":    func() { p.SetForeign(id.NamespacedName, true) },
-		"tampering":  func() { p.Tamper(id.UID, func(n *Network) { n.MTU = 1 }) },
-		"no network": func() { p.Tamper(id.UID, func(n *Network) { n.ID = "" }) },
+	// In this order: what was removed has no name any more.
+	for _, tc := range []struct {
+		name   string
+		change func()
+	}{
+		{"users", func() { p.SetUsers(id.UID, "pod a") }},
+		{"a foreign network", func() { p.SetForeign(id.NamespacedName, true) }},
+		{"tampering", func() { p.Tamper(id.UID, func(n *Network) { n.MTU = 1 }) }},
+		{"a removal", func() { p.Tamper(id.UID, func(n *Network) { n.ID = "" }) }},
 	} {
-		change()
+		tc.change()
 		request, _ := queue.Get()
 		queue.Done(request)
 		if request.NamespacedName != id.NamespacedName {
-			t.Errorf("%s: the request is for %s", name, request)
+			t.Errorf("%s: the request is for %s", tc.name, request)
 		}
 	}
 }

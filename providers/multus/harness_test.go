@@ -65,11 +65,9 @@ func newBackend(t *testing.T) *backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- informers.Start(ctx) }()
+	go func() { ended <- informers.Start(t.Context()) }()
 	t.Cleanup(func() {
-		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}

@@ -30,7 +30,7 @@ func removeKind(t *testing.T) (restore func()) {
 	}
 	restore = sync.OnceFunc(func() {
 		anew, err := env.NADCRD()
-		if err := errors.Join(err, control.Client.Create(context.Background(), anew)); err != nil {
+		if err := errors.Join(err, control.Client.Create(context.WithoutCancel(t.Context()), anew)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -78,7 +78,7 @@ func (c *Controller) Probe(path string) bool {
 
 // AwaitReady returns when the controller is ready.
 func (c *Controller) AwaitReady(ctx context.Context) error {
-	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+	return wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(context.Context) (bool, error) {
 		select {
 		case err := <-c.ended:
 			c.ended <- err

@@ -1,0 +1,119 @@
+package controller
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/providers"
+	"github.com/samplecrd/samplecrd/test/env"
+)
+
+// withoutProviders is a manager of a build that knows no backend.
+var withoutProviders = env.ManagerOptions{
+	Controllers: true,
+	Backends:    func(ctrl.Manager) map[samplecrdv1.ProviderType]providers.Provider { return nil },
+}
+
+func (w *world) classCondition(name string) func(Gomega) *metav1.Condition {
+	return func(g Gomega) *metav1.Condition {
+		class := &samplecrdv1.NetworkClass{}
+		g.Expect(w.Client.Get(ctx, client.ObjectKey{Name: name}, class)).To(Succeed())
+		g.Expect(class.Status.ObservedGeneration).To(HaveValue(Equal(class.Generation)))
+		return meta.FindStatusCondition(class.Status.Conditions, samplecrdv1.NetworkClassConditionReady)
+	}
+}
+
+var _ = Describe("The class of a Network", func() {
+	It("is waited for when it is missing, and taken up by itself when it comes", func() {
+		w := onMemory()
+		w.network("a", "10.0.0.0/24", ofClass("late"))
+		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		Expect(message(w.get("a"), ready)).To(ContainSubstring(`"late"`))
+		settled()
+		Expect(w.backend.Calls("Ensure")).To(BeZero())
+		w.newClass(func(class *samplecrdv1.NetworkClass) { class.GenerateName, class.Name = "", "late" })
+		Eventually(w.of("a")).Should(beReady())
+	})
+
+	It("is the default one for a Network stored without, given later, once, with the finalizer", func() {
+		w := onMemory()
+		seen := w.record()
+		w.network("a", "10.0.0.0/24", ofClass(""))
+		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		class := w.newClass(isDefault)
+		Eventually(w.of("a")).Should(beReady())
+		for _, version := range seen.of("a") {
+			if version.Spec.NetworkClassName == "" {
+				Expect(&version).NotTo(beHeld())
+			} else {
+				Expect(version.Spec.NetworkClassName).To(Equal(class.Name))
+				Expect(&version).To(beHeld())
+			}
+		}
+
+		stored := w.get("a")
+		Expect(w.Client.Delete(ctx, class)).To(Succeed())
+		w.newClass(isDefault)
+		Eventually(w.of("a")).Should(haveCondition(accepted, metav1.ConditionFalse, samplecrdv1.NetworkReasonClassNotFound))
+		Expect(w.get("a").Spec.NetworkClassName).To(Equal(stored.Spec.NetworkClassName))
+	})
+
+	It("becomes the default one by an annotation that comes later", func() {
+		w := onMemory()
+		w.network("a", "10.0.0.0/24", ofClass(""))
+		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		class := &samplecrdv1.NetworkClass{}
+		Expect(w.Client.Get(ctx, client.ObjectKey{Name: w.class}, class)).To(Succeed())
+		before := class.DeepCopy()
+		isDefault(class)
+		Expect(w.Client.Patch(ctx, class, client.MergeFrom(before))).To(Succeed())
+		Eventually(w.of("a")).Should(And(beReady(), HaveField("Spec.NetworkClassName", w.class)))
+	})
+
+	It("is the older of two default ones", func() {
+		w := newWorld(bare)
+		older := w.newClass(isDefault)
+		Eventually(func(g Gomega) {
+			// A class that would be younger by a second, without making one.
+			probe := older.DeepCopy()
+			probe.ObjectMeta = metav1.ObjectMeta{GenerateName: "probe-"}
+			g.Expect(w.Client.Create(ctx, probe, client.DryRunAll)).To(Succeed())
+			g.Expect(older.CreationTimestamp.Before(&probe.CreationTimestamp)).To(BeTrue())
+		}).Should(Succeed())
+		w.newClass(isDefault, func(class *samplecrdv1.NetworkClass) { class.GenerateName = "a-first-by-name-" })
+		w.network("a", "10.0.0.0/24", ofClass(""))
+		w.startOnMemory()
+		Eventually(w.of("a")).Should(And(beReady(), HaveField("Spec.NetworkClassName", older.Name)))
+	})
+
+	It("may be deleted under a running Network, which says so, keeps its network and can still go", func() {
+		w := onMemory()
+		created := w.network("a", "10.0.0.0/24")
+		Eventually(w.of("a")).Should(beReady())
+		Expect(w.Client.Delete(ctx, &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}})).To(Succeed())
+		Eventually(w.of("a")).Should(And(
+			haveCondition(accepted, metav1.ConditionFalse, samplecrdv1.NetworkReasonClassNotFound),
+			haveCondition(ready, metav1.ConditionFalse, samplecrdv1.NetworkReasonClassNotFound),
+			WithTransform(verdict, Equal(inProgress)),
+			beHeld(),
+		))
+		Expect(w.backend.Networks()).To(HaveKey(created.UID))
+		w.remove("a")
+		Eventually(w.gone("a")).Should(BeTrue())
+		Expect(w.backend.Networks()).To(BeEmpty())
+	})
+
+	It("says itself whether it can be used", func() {
+		w := onMemory()
+		Eventually(w.classCondition(w.class)).Should(And(HaveField("Status", metav1.ConditionTrue), HaveField("Reason", "Ready")))
+		w.stop()
+		w.start(withoutProviders)
+		other := w.newClass()
+		Eventually(w.classCondition(other.Name)).Should(And(HaveField("Status", metav1.ConditionFalse), HaveField("Reason", "Unsupported")))
+	})
+})
