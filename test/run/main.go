@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,32 +17,42 @@ import (
 	"github.com/samplecrd/samplecrd/test/env"
 )
 
-const startLimit = 2 * time.Minute
+const (
+	startLimit = 2 * time.Minute
+	// settings is the file to source, in the folder of the run.
+	settings = "env"
+)
 
 const guide = `
 Everything serves. In another terminal, in this folder:
 
-  source .run/env
+  source %[1]s/env
   kubectl apply -f config/samples/example-network.yaml
   kubectl apply -f config/samples/invalid/gateway-outside.yaml
   kubectl get networks.samplecrd.k8s.io,network-attachment-definitions -o wide
 
-The controller's log is in .run/controller.log. Ctrl-C ends everything.
+The controller's log is in %[1]s/controller.log. Ctrl-C ends everything.
 `
 
 func main() {
+	dir := flag.String("dir", ".run", "Folder for what others read: env, kubeconfig, controller.log. One run for each.")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) (err error) {
-	dir := env.Path(".run")
+// run shows its folder as it was called, and uses it from wherever it is called.
+func run(ctx context.Context, shown string) (err error) {
+	dir := shown
+	if !filepath.IsAbs(dir) {
+		dir = env.Path(shown)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("making .run: %w", err)
+		return fmt.Errorf("making the folder: %w", err)
 	}
 	unlock, err := lock(filepath.Join(dir, "lock"))
 	if err != nil {
@@ -49,16 +60,25 @@ func run(ctx context.Context) (err error) {
 	}
 	defer unlock()
 
+	// One that was killed may have left it behind; it is there only while all serves.
+	if err := os.Remove(filepath.Join(dir, settings)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing old settings: %w", err)
+	}
+
 	say("Starting etcd and kube-apiserver")
 	cluster, err := env.Start(env.Options{Webhooks: true, Dir: dir})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	defer func() { err = errors.Join(err, cluster.Stop(), os.Remove(cluster.Kubeconfig)) }()
 	if ctx.Err() != nil {
 		return nil
 	}
+	return serve(ctx, cluster, dir, shown)
+}
 
+// serve runs the controller against cluster until ctx is done.
+func serve(ctx context.Context, cluster *env.Env, dir, shown string) (err error) {
 	log, err := os.Create(filepath.Join(dir, "controller.log"))
 	if err != nil {
 		return fmt.Errorf("creating the controller's log: %w", err)
@@ -76,28 +96,30 @@ func run(ctx context.Context) (err error) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("waiting for the controller, see .run/controller.log: %w", err)
+		return fmt.Errorf("waiting for the controller, see %s/controller.log: %w", shown, err)
 	}
 
 	say("Creating the default NetworkClass")
 	applied, err := cluster.Kubectl("", "apply", "-f", env.Path("config", "samples", "networkclass.yaml"))
-	if err != nil || applied.ExitCode != 0 {
-		return fmt.Errorf("creating the default NetworkClass: %w%s", err, applied.Stderr)
+	if err == nil && applied.ExitCode != 0 {
+		err = errors.New(applied.Stderr)
 	}
-	settings := filepath.Join(dir, "env")
+	if err != nil {
+		return fmt.Errorf("creating the default NetworkClass: %w", err)
+	}
 	text := fmt.Sprintf("export KUBECONFIG=%q\nexport PATH=%q:\"$PATH\"\n", cluster.Kubeconfig, cluster.Assets)
-	if err := os.WriteFile(settings, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("writing .run/env: %w", err)
+	if err := os.WriteFile(filepath.Join(dir, settings), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("writing the settings: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.Remove(settings), os.Remove(cluster.Kubeconfig)) }()
-	fmt.Print(guide)
+	defer func() { err = errors.Join(err, os.Remove(filepath.Join(dir, settings))) }()
+	fmt.Printf(guide, shown)
 
 	select {
 	case <-ctx.Done():
 		say("\nStopping")
 		return nil
 	case err := <-controller.Ended():
-		return fmt.Errorf("the controller ended, see .run/controller.log: %w", err)
+		return fmt.Errorf("the controller ended, see %s/controller.log: %w", shown, err)
 	}
 }
 
