@@ -38,6 +38,8 @@ const (
 	// A retry that waits for somebody comes after four to six minutes, at random,
 	// so that many Networks do not ask at once.
 	slowRetryLeast, slowRetrySpread = 4 * time.Minute, 0.5
+	// rewatch is the pause before another try to watch a backend that works.
+	rewatch = time.Second
 	// catchUp is the pause in which the cache learns of our own write.
 	catchUp = 20 * time.Millisecond
 )
@@ -169,16 +171,17 @@ func (r *Reconciler) requests(ctx context.Context, want func(*samplecrdv1.Networ
 	return requests
 }
 
-// watch starts the watch of a backend that has one, once it can be watched.
-func (r *Reconciler) watch(ctx context.Context, backend providers.Provider) {
+// watch starts the watch of a backend that has one, once it can be watched, and
+// says whether nothing is left to start.
+func (r *Reconciler) watch(ctx context.Context, backend providers.Provider) bool {
 	watcher, watches := backend.(providers.Watcher)
 	if !watches {
-		return
+		return true
 	}
 	r.watching.Lock()
 	defer r.watching.Unlock()
 	if r.watched[backend] {
-		return
+		return true
 	}
 	src, err := watcher.Source()
 	if err == nil {
@@ -186,9 +189,10 @@ func (r *Reconciler) watch(ctx context.Context, backend providers.Provider) {
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("The backend cannot be watched yet", "cause", err.Error())
-		return
+		return false
 	}
 	r.watched[backend] = true
+	return true
 }
 
 func identity(network *samplecrdv1.Network) providers.Identity {
