@@ -226,8 +226,9 @@ func (f *finder) build(ctx context.Context) error {
 	defer f.beat(time.Now())()
 	for _, b := range binaries {
 		f.logf("building %s", b.name)
+		// No -trimpath: what is compiled here is shared with the project's own builds.
 		if _, err := f.command(ctx, f.module, "env", "CGO_ENABLED=0",
-			"go", "build", "-trimpath", "-ldflags", f.ldflags(), "-o", filepath.Join(made, b.name), b.pkg); err != nil {
+			"go", "build", "-ldflags", f.ldflags(), "-o", filepath.Join(made, b.name), b.pkg); err != nil {
 			return fmt.Errorf("building %s: %w", b.name, err)
 		}
 	}

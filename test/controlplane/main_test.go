@@ -176,7 +176,7 @@ func TestCommandLines(t *testing.T) {
 	}
 	for i, want := range [][]string{
 		{"setup-envtest use 1.99.x -p path --bin-dir " + filepath.Join(filepath.Dir(f.target), "envtest")},
-		{"CGO_ENABLED=0 go build -trimpath", "/etcd go.etcd.io/etcd/server/v3"},
+		{"CGO_ENABLED=0 go build -ldflags", "/etcd go.etcd.io/etcd/server/v3"},
 		{"version.gitVersion=v1.99.3", "version.gitMajor=1 ", "version.gitMinor=99 ", "/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver"},
 		{"version.gitVersion=v1.99.3", "/kubectl k8s.io/kubernetes/cmd/kubectl"},
 	} {

@@ -5,7 +5,6 @@ package env
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -78,7 +77,7 @@ func Scheme() *kruntime.Scheme {
 
 // Start starts a control plane. Stop it.
 func Start(opts Options) (*Env, error) {
-	assets, err := Assets(context.Background())
+	assets, err := Assets()
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +128,9 @@ func (e *Env) Stop() error {
 
 // Assets gives the folder with etcd, kube-apiserver and kubectl; where they come
 // from is decided in test/controlplane.
-func Assets(ctx context.Context) (string, error) {
+func Assets() (string, error) {
 	var out bytes.Buffer
-	command := exec.CommandContext(ctx, "go", "run", ".")
+	command := exec.Command("go", "run", ".")
 	command.Dir = Path("test", "controlplane")
 	command.Stdout, command.Stderr = &out, os.Stderr
 	if err := command.Run(); err != nil {

@@ -4,7 +4,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers/memory"
@@ -148,7 +147,7 @@ var _ = Describe("A network on a backend that tells of changes", func() {
 		settled()
 		before := w.backend.Networks()[created.UID].ID
 		w.backend.Tamper(created.UID, func(network *memory.Network) { network.ID = "" })
-		Eventually(w.backend.Networks).Should(HaveKeyWithValue(types.UID(created.UID), HaveField("ID", Not(Equal(before)))))
+		Eventually(w.backend.Networks).Should(HaveKeyWithValue(created.UID, HaveField("ID", Not(Equal(before)))))
 		Eventually(w.of("a")).Should(And(beReady(), HaveField("Status.ProviderID", HaveValue(Not(Equal(before))))))
 	})
 })

@@ -152,14 +152,14 @@ type staleCache struct {
 }
 
 func (s *staleCache) client(config *rest.Config, options client.Options) (client.Client, error) {
-	real, err := client.NewWithWatch(config, options)
+	inner, err := client.NewWithWatch(config, options)
 	if err != nil {
 		return nil, err
 	}
-	return interceptor.NewClient(real, interceptor.Funcs{Get: s.get, Patch: s.patch}), nil
+	return interceptor.NewClient(inner, interceptor.Funcs{Get: s.get, Patch: s.patch}), nil
 }
 
-func (s *staleCache) get(ctx context.Context, real client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+func (s *staleCache) get(ctx context.Context, inner client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 	network, isNetwork := object.(*samplecrdv1.Network)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,15 +168,15 @@ func (s *staleCache) get(ctx context.Context, real client.WithWatch, key client.
 		s.last.DeepCopyInto(network)
 		return nil
 	}
-	err := real.Get(ctx, key, object, opts...)
+	err := inner.Get(ctx, key, object, opts...)
 	if isNetwork && err == nil && network.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(network, samplecrdv1.NetworkFinalizer) {
 		s.last = network.DeepCopy()
 	}
 	return err
 }
 
-func (s *staleCache) patch(ctx context.Context, real client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	err := real.Patch(ctx, object, patch, opts...)
+func (s *staleCache) patch(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	err := inner.Patch(ctx, object, patch, opts...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done {

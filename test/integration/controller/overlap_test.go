@@ -203,16 +203,16 @@ var _ = Describe("Overlapping Networks of one class and namespace", func() {
 func beforeFirstPatch(meddle func()) client.NewClientFunc {
 	meddle = sync.OnceFunc(meddle)
 	return func(config *rest.Config, options client.Options) (client.Client, error) {
-		real, err := client.NewWithWatch(config, options)
+		inner, err := client.NewWithWatch(config, options)
 		if err != nil {
 			return nil, err
 		}
-		return interceptor.NewClient(real, interceptor.Funcs{
-			Patch: func(ctx context.Context, real client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		return interceptor.NewClient(inner, interceptor.Funcs{
+			Patch: func(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
 				if _, isNetwork := object.(*samplecrdv1.Network); isNetwork {
 					meddle()
 				}
-				return real.Patch(ctx, object, patch, opts...)
+				return inner.Patch(ctx, object, patch, opts...)
 			},
 		}), nil
 	}

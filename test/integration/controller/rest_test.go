@@ -35,8 +35,8 @@ func (c counting) Ensure(ctx context.Context, id providers.Identity, class *samp
 // countingMultus runs Multus and counts its writes in written.
 func countingMultus(written *atomic.Int64) env.ManagerOptions {
 	return env.ManagerOptions{Controllers: true, Webhooks: true, Backends: func(mgr ctrl.Manager) map[samplecrdv1.ProviderType]providers.Provider {
-		real := env.Multus(mgr)[samplecrdv1.ProviderMultus].(*multus.Provider)
-		return map[samplecrdv1.ProviderType]providers.Provider{samplecrdv1.ProviderMultus: counting{real, written}}
+		inner := env.Multus(mgr)[samplecrdv1.ProviderMultus].(*multus.Provider)
+		return map[samplecrdv1.ProviderType]providers.Provider{samplecrdv1.ProviderMultus: counting{inner, written}}
 	}}
 }
 
