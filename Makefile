@@ -26,13 +26,13 @@ help: ## List the targets
 
 .PHONY: run
 run: build ## Try everything: a control plane, the bundle and a default class, until Ctrl-C
-	@go build -o bin/run ./test/run
 	@exec bin/run
 
 .PHONY: build
-build: control-plane ## Build the controller into bin/
+build: control-plane ## Build the controller, and what make run runs, into bin/
 	@echo 'Building samplecrd-controller'
 	@go build -ldflags '$(LDFLAGS)' -o bin/samplecrd-controller .
+	@go build -o bin/run ./test/run
 
 .PHONY: image
 image: ## Build the container image samplecrd-controller:dev

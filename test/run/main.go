@@ -37,8 +37,7 @@ The controller's log is in %[1]s/controller.log. Ctrl-C ends everything.
 func main() {
 	dir := flag.String("dir", ".run", "Folder for what others read: env, kubeconfig, controller.log. One run for each.")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	if err := run(ctx, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(1)

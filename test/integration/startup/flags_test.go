@@ -1,0 +1,73 @@
+package startup
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// result is what a person sees of a call that ends by itself.
+type result struct {
+	stdout, stderr string
+	exitCode       int
+}
+
+func call(args ...string) result {
+	GinkgoHelper()
+	command := exec.Command(binary, args...)
+	// Neither this machine's cluster nor one that the test runs in.
+	command.Env = []string{"HOME=" + GinkgoT().TempDir()}
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		exit, ended := errors.AsType[*exec.ExitError](err)
+		Expect(ended).To(BeTrue(), "%v", err)
+		Expect(exit.Exited()).To(BeTrue())
+	}
+	return result{stdout.String(), stderr.String(), command.ProcessState.ExitCode()}
+}
+
+var _ = Describe("The command line", func() {
+	It("gives version and commit and ends", func() {
+		Expect(call("--version")).To(Equal(result{stdout: "samplecrd-controller v1.2.3 (abcdef)\n"}))
+	})
+
+	It("lists the flags on request, which is no error", func() {
+		got := call("--help")
+		Expect(got.exitCode).To(BeZero(), got.stderr)
+		Expect(got.stdout + got.stderr).To(And(
+			ContainSubstring("-kubeconfig"), ContainSubstring("-master"), ContainSubstring("-alsologtostderr"),
+			ContainSubstring("-leader-elect"), ContainSubstring("-v")))
+		Expect(got.stderr).NotTo(ContainSubstring("help requested"))
+	})
+
+	DescribeTable("refuses what it does not understand", func(named string, args ...string) {
+		got := call(args...)
+		Expect(got.exitCode).To(BeNumerically(">", 0))
+		Expect(got.stderr).To(And(ContainSubstring("samplecrd-controller: "), ContainSubstring(named)))
+		Expect(got.stderr).NotTo(ContainSubstring("goroutine"))
+		Expect(got.stdout).To(BeEmpty())
+	},
+		Entry("an unknown flag", "-lieder-elect", "--lieder-elect"),
+		Entry("a stray argument", `"true"`, "--leader-elect", "true"),
+		Entry("a flag of another type", "webhook-port", "--webhook-port=https"),
+		Entry("a kubeconfig that is not there", "/nowhere/kubeconfig", "--kubeconfig=/nowhere/kubeconfig"),
+		Entry("an address that is none", "somewhere", "--master=http://127.0.0.1:1", "--health-probe-bind-address=somewhere"),
+	)
+
+	It("says that the API server cannot be reached, and waits for it, alive", func() {
+		manager := start("--master=https://127.0.0.1:1")
+		DeferCleanup(manager.kill)
+		Eventually(manager.live).Should(BeTrue())
+		Eventually(manager.waits).Should(HaveLen(1))
+		Expect(manager.waits()[0]).To(And(ContainSubstring("127.0.0.1:1"), ContainSubstring("connection refused")))
+		Consistently(manager.ready).Should(BeFalse())
+		Expect(manager.waits()).To(HaveLen(1))
+		Expect(manager.Signal(syscall.SIGTERM)).To(Succeed())
+		Eventually(manager.Ended()).Should(Receive(BeNil()), "exit code 0")
+	})
+})
