@@ -44,7 +44,7 @@ func text(errs field.ErrorList) string {
 }
 
 func parseCIDR(cidr string) (addressing.Plan, field.ErrorList) {
-	return addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: cidr}}, specPath)
+	return addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: cidr}, specPath)
 }
 
 func TestParseAcceptsCIDR(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 func ExampleParse() {
-	spec := samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "192.168.1.0/16"}}
+	spec := samplecrdv1.NetworkSpec{CIDR: "192.168.1.0/16"}
 	plan, errs := addressing.Parse(&spec, field.NewPath("spec"))
 	fmt.Println(len(errs), "faults")
 	fmt.Println(plan.Subnets[0].Prefix, "by", plan.Subnets[0].Gateway)
@@ -21,11 +21,9 @@ func ExampleParse() {
 }
 
 func ExampleParse_refused() {
-	spec := samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{
-		CIDR:       "10.0.0.0/24",
+	spec := samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24",
 		Gateway:    "10.0.1.1",
-		DNSServers: []string{"010.0.0.53"},
-	}}
+		DNSServers: []string{"010.0.0.53"}}
 	_, errs := addressing.Parse(&spec, field.NewPath("spec"))
 	for _, err := range errs {
 		fmt.Println(err)
@@ -36,7 +34,7 @@ func ExampleParse_refused() {
 }
 
 func ExamplePlan_Warnings() {
-	spec := samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "192.168.1.0/16", Gateway: "192.168.1.1"}}
+	spec := samplecrdv1.NetworkSpec{CIDR: "192.168.1.0/16", Gateway: "192.168.1.1"}
 	plan, _ := addressing.Parse(&spec, field.NewPath("spec"))
 	fmt.Println(plan.Warnings())
 	// Output:
@@ -64,7 +62,7 @@ func ExampleDefaultGateway() {
 
 func ExampleLimits_Forbids() {
 	limits := addressing.Limits{Backend: "host-local", LongestIPv4: 30}
-	spec := samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "192.0.2.0/31"}}
+	spec := samplecrdv1.NetworkSpec{CIDR: "192.0.2.0/31"}
 	plan, _ := addressing.Parse(&spec, field.NewPath("spec"))
 	fmt.Println(limits.Forbids(plan))
 	// Output:
@@ -72,7 +70,7 @@ func ExampleLimits_Forbids() {
 }
 
 func ExampleOverlaps() {
-	spec := samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}}
+	spec := samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24"}
 	plan, _ := addressing.Parse(&spec, field.NewPath("spec"))
 	rivals := []addressing.Rival{{Name: "backbone", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
 	fmt.Println(addressing.Overlaps(plan, rivals))

@@ -67,10 +67,8 @@ func FuzzParse(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, cidr, gateway, start, end, server, destination, hop, cidr2, gateway2 string, mtu int32, dhcp string) {
 		spec := &samplecrdv1.NetworkSpec{
-			SubnetSpec: samplecrdv1.SubnetSpec{
-				CIDR: cidr, Gateway: gateway,
-				DHCP: new(samplecrdv1.DHCPMode(dhcp)),
-			},
+			CIDR: cidr, Gateway: gateway,
+			DHCP:              new(samplecrdv1.DHCPMode(dhcp)),
 			AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: cidr2, Gateway: gateway2}},
 			MTU:               &mtu,
 		}
@@ -129,7 +127,7 @@ func checkRefusal(t *testing.T, errs field.ErrorList, spec *samplecrdv1.NetworkS
 
 // checkContainment asks net/netip itself.
 func checkContainment(t *testing.T, spec *samplecrdv1.NetworkSpec, plan addressing.Plan) {
-	written := append([]samplecrdv1.SubnetSpec{spec.SubnetSpec}, spec.AdditionalSubnets...)
+	written := append([]samplecrdv1.SubnetSpec{spec.Subnet()}, spec.AdditionalSubnets...)
 	for i, subnet := range plan.Subnets {
 		prefix, err := netip.ParsePrefix(written[i].CIDR)
 		if err != nil {
@@ -188,7 +186,8 @@ func checkReparse(t *testing.T, plan addressing.Plan) {
 			written.DHCP = &subnet.DHCP
 		}
 		if i == 0 {
-			spec.SubnetSpec = written
+			spec.CIDR, spec.Gateway, spec.AllocationPools = written.CIDR, written.Gateway, written.AllocationPools
+			spec.DNSServers, spec.Routes, spec.DHCP = written.DNSServers, written.Routes, written.DHCP
 		} else {
 			spec.AdditionalSubnets = append(spec.AdditionalSubnets, written)
 		}

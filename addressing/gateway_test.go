@@ -12,7 +12,7 @@ import (
 )
 
 func parseGateway(cidr, gateway string) (addressing.Plan, field.ErrorList) {
-	return addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: cidr, Gateway: gateway}}, specPath)
+	return addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: cidr, Gateway: gateway}, specPath)
 }
 
 func TestParseAcceptsGateway(t *testing.T) {

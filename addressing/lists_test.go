@@ -72,7 +72,7 @@ func TestParsePools(t *testing.T) {
 		"a bad gateway is in no pool":                       {"10.0.0.0/24", "10.0.9.9", pools("10.0.0.1-10.0.0.8"), []fault{invalid("spec.gateway")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: tc.cidr, Gateway: tc.gateway, AllocationPools: tc.pools}}, specPath)
+			plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: tc.cidr, Gateway: tc.gateway, AllocationPools: tc.pools}, specPath)
 			checkFaults(t, errs, tc.want)
 			if len(tc.want) > 0 {
 				return
@@ -105,7 +105,7 @@ func TestParseDNSServers(t *testing.T) {
 		"a long server is refused":                    {[]string{strings.Repeat("1", 1<<20)}, []fault{tooLong("spec.dnsServers[0]")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DNSServers: tc.servers}}, specPath)
+			plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", DNSServers: tc.servers}, specPath)
 			checkFaults(t, errs, tc.want)
 			if len(tc.want) > 0 {
 				return
@@ -146,7 +146,7 @@ func TestParseRoutes(t *testing.T) {
 		"long texts are refused":                        {routes(strings.Repeat("1", 1<<20) + " via " + strings.Repeat("1", 1<<20)), []fault{tooLong(destination), tooLong(hop)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", Routes: tc.routes}}, specPath)
+			plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", Routes: tc.routes}, specPath)
 			checkFaults(t, errs, tc.want)
 			if len(tc.want) > 0 {
 				return
@@ -163,7 +163,7 @@ func TestParseRoutes(t *testing.T) {
 
 // Lists are bounded before they are looked at, so that a huge one costs nothing.
 func TestParseBoundsLists(t *testing.T) {
-	spec := samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/8"}}
+	spec := samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/8"}
 	for i := range 10_000 {
 		addr := netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}).String()
 		spec.AllocationPools = append(spec.AllocationPools, pools(addr+"-"+addr)...)
@@ -184,9 +184,7 @@ func TestParseExplainsPoolWithGateway(t *testing.T) {
 		"a gateway that was chosen": {"", "the gateway, which is chosen since none is set, 10.0.0.1;"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{
-				CIDR: "10.0.0.0/24", Gateway: tc.gateway, AllocationPools: pools("10.0.0.1-10.0.0.9"),
-			}}, specPath)
+			_, errs := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", Gateway: tc.gateway, AllocationPools: pools("10.0.0.1-10.0.0.9")}, specPath)
 			if got := text(errs); !strings.Contains(got, tc.want) {
 				t.Errorf("%q does not say %q", got, tc.want)
 			}

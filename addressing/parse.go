@@ -29,7 +29,8 @@ const (
 // what could be understood and must not be acted on.
 func Parse(spec *samplecrdv1.NetworkSpec, path *field.Path) (Plan, field.ErrorList) {
 	var plan Plan
-	first, errs := parseSubnet(&spec.SubnetSpec, path)
+	own := spec.Subnet()
+	first, errs := parseSubnet(&own, path)
 	plan.Subnets = append(plan.Subnets, first)
 
 	additional := path.Child("additionalSubnets")

@@ -88,7 +88,8 @@ func longest() *samplecrdv1.NetworkSpec {
 		}
 		return spec
 	}
-	spec := &samplecrdv1.NetworkSpec{SubnetSpec: subnet(0x2000)}
+	first := subnet(0x2000)
+	spec := &samplecrdv1.NetworkSpec{CIDR: first.CIDR, DNSServers: first.DNSServers, Routes: first.Routes, DHCP: first.DHCP}
 	for i := range 7 {
 		spec.AdditionalSubnets = append(spec.AdditionalSubnets, subnet(0x2001+i))
 	}

@@ -39,10 +39,10 @@ type broken struct {
 
 func brokenRules() map[string]broken {
 	of := func(subnet samplecrdv1.SubnetSpec) samplecrdv1.NetworkSpec {
-		return samplecrdv1.NetworkSpec{SubnetSpec: subnet}
+		return samplecrdv1.NetworkSpec{CIDR: subnet.CIDR, Gateway: subnet.Gateway, AllocationPools: subnet.AllocationPools, DNSServers: subnet.DNSServers, Routes: subnet.Routes, DHCP: subnet.DHCP}
 	}
 	with := func(entry samplecrdv1.SubnetSpec) samplecrdv1.NetworkSpec {
-		return samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}, AdditionalSubnets: []samplecrdv1.SubnetSpec{entry}}
+		return samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{entry}}
 	}
 	pool := func(start, end string) []samplecrdv1.AddressRange {
 		return []samplecrdv1.AddressRange{{Start: start, End: end}}
@@ -66,10 +66,10 @@ func brokenRules() map[string]broken {
 		"too many routes":             {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", Routes: make([]samplecrdv1.Route, 33)}), "spec.routes", ruleRouteText, "routes"},
 		"a hop outside":               {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", Routes: route("172.16.0.0/12", "10.0.1.9")}), "spec.routes[0].nextHop", ruleRouteInside, "routes cidr"},
 		"DHCP of no known mode":       {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DHCP: new(samplecrdv1.DHCPMode("On"))}), "spec.dhcp", ruleDHCP, "dhcp"},
-		"too many subnets":            {samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}, AdditionalSubnets: make([]samplecrdv1.SubnetSpec, 8)}, "spec.additionalSubnets", ruleAdditionalSubnets, "additionalSubnets"},
+		"too many subnets":            {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: make([]samplecrdv1.SubnetSpec, 8)}, "spec.additionalSubnets", ruleAdditionalSubnets, "additionalSubnets"},
 		"subnets that overlap":        {with(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/25"}), "spec.additionalSubnets[0].cidr", ruleSubnetsApart, "cidr additionalSubnets"},
-		"a bad MTU":                   {samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}, MTU: new(int32(1))}, "spec.mtu", ruleMTU, "mtu"},
-		"an MTU too small for IPv6":   {samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "2001:db8::/64"}, MTU: new(int32(1000))}, "spec.mtu", ruleMTUv6, "mtu cidr additionalSubnets"},
+		"a bad MTU":                   {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", MTU: new(int32(1))}, "spec.mtu", ruleMTU, "mtu"},
+		"an MTU too small for IPv6":   {samplecrdv1.NetworkSpec{CIDR: "2001:db8::/64", MTU: new(int32(1000))}, "spec.mtu", ruleMTUv6, "mtu cidr additionalSubnets"},
 		"a bad range in an entry":     {with(samplecrdv1.SubnetSpec{CIDR: "x"}), "spec.additionalSubnets[0].cidr", ruleCIDR, "additionalSubnets"},
 		"a bad gateway in an entry":   {with(samplecrdv1.SubnetSpec{CIDR: "10.0.1.0/24", Gateway: "10.0.0.9"}), "spec.additionalSubnets[0].gateway", ruleGatewayInside, "additionalSubnets"},
 		"a bad pool in an entry":      {with(samplecrdv1.SubnetSpec{CIDR: "10.0.1.0/24", AllocationPools: pool("10.0.1.1", "10.0.1.9")}), "spec.additionalSubnets[0].allocationPools[0]", rulePoolInside, "additionalSubnets"},
@@ -138,7 +138,7 @@ func TestEveryRuleIsKnown(t *testing.T) {
 }
 
 func TestUnchangedOfOtherFaults(t *testing.T) {
-	spec := &samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}}
+	spec := &samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24"}
 	if Unchanged(field.Invalid(field.NewPath("spec", "cidr"), "x", "not of this package"), spec, spec) {
 		t.Error("a fault that is not of these rules is forgiven")
 	}
@@ -148,7 +148,7 @@ func TestUnchangedOfOtherFaults(t *testing.T) {
 func TestUnchangedTakesEmptyListsForNone(t *testing.T) {
 	fault := field.Invalid(field.NewPath("spec", "routes"), "x", "").WithOrigin(ruleRouteText)
 	before := &samplecrdv1.NetworkSpec{}
-	after := &samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{Routes: []samplecrdv1.Route{}}}
+	after := &samplecrdv1.NetworkSpec{Routes: []samplecrdv1.Route{}}
 	if !Unchanged(fault, before, after) {
 		t.Error("an empty list is another than none")
 	}

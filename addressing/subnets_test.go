@@ -13,7 +13,7 @@ import (
 
 // subnets makes a spec of the given ranges, the first of which is spec's own.
 func subnets(cidrs ...string) *samplecrdv1.NetworkSpec {
-	spec := &samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: cidrs[0]}}
+	spec := &samplecrdv1.NetworkSpec{CIDR: cidrs[0]}
 	for _, cidr := range cidrs[1:] {
 		spec.AdditionalSubnets = append(spec.AdditionalSubnets, samplecrdv1.SubnetSpec{CIDR: cidr})
 	}
@@ -47,11 +47,11 @@ func TestParseAdditionalSubnets(t *testing.T) {
 		"an empty range is required":                     {subnets("10.0.0.0/24", ""), []fault{required(entry(0, "cidr"))}},
 		"a bad first range hides no fault of the others": {subnets("x", "10.0.1.0/24", "10.0.1.0/25"), []fault{invalid("spec.cidr"), invalid(entry(1, "cidr"))}},
 		"the rules of gateways hold in an entry": {
-			&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}, AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24", Gateway: "10.0.0.1"}}},
+			&samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24", Gateway: "10.0.0.1"}}},
 			[]fault{invalid(entry(0, "gateway"))},
 		},
 		"the rules of lists hold in an entry": {
-			&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}, AdditionalSubnets: []samplecrdv1.SubnetSpec{{
+			&samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{{
 				CIDR: "10.0.1.0/24", AllocationPools: pools("10.0.1.1-10.0.1.9"), DNSServers: []string{"x"}, Routes: routes("172.16.0.0/12 via 10.0.0.9"), DHCP: new(samplecrdv1.DHCPMode("On")),
 			}}},
 			[]fault{invalid(entry(0, "allocationPools[0]")), invalid(entry(0, "dnsServers[0]")), invalid(entry(0, "routes[0].nextHop")), unknown(entry(0, "dhcp"))},
@@ -137,7 +137,7 @@ func TestParseDHCP(t *testing.T) {
 		"a megabyte is refused":           {new(samplecrdv1.DHCPMode(strings.Repeat("E", 1<<20))), []fault{unknown("spec.dhcp")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DHCP: tc.dhcp}}, specPath)
+			plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", DHCP: tc.dhcp}, specPath)
 			checkFaults(t, errs, tc.want)
 			if len(text(errs)) > 300 {
 				t.Errorf("the message has %d characters", len(text(errs)))

@@ -72,7 +72,7 @@ func identity(name string) providers.Identity {
 
 func planOf(t *testing.T, cidr string) addressing.Plan {
 	t.Helper()
-	plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: cidr}}, field.NewPath("spec"))
+	plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: cidr}, field.NewPath("spec"))
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}

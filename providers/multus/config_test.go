@@ -30,13 +30,11 @@ var configCases = map[string]struct {
 	"ipv6":         {spec: of(samplecrdv1.SubnetSpec{CIDR: "2001:0DB8:0000:001a::/64"})},
 	"vlan":         {spec: of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}), class: samplecrdv1.MultusSpec{VLANID: new(int32(100))}},
 	"full": {spec: samplecrdv1.NetworkSpec{
-		SubnetSpec: samplecrdv1.SubnetSpec{
-			CIDR: "10.0.0.0/24", Gateway: "10.0.0.254",
-			AllocationPools: []samplecrdv1.AddressRange{{Start: "10.0.0.10", End: "10.0.0.19"}, {Start: "10.0.0.30", End: "10.0.0.39"}},
-			Routes:          []samplecrdv1.Route{{Destination: "172.16.9.9/12", NextHop: "10.0.0.9"}, {Destination: "192.0.2.0/24", NextHop: "10.0.0.254"}},
-			DHCP:            new(samplecrdv1.DHCPDisabled),
-		},
-		MTU: new(int32(9000)),
+		CIDR: "10.0.0.0/24", Gateway: "10.0.0.254",
+		AllocationPools: []samplecrdv1.AddressRange{{Start: "10.0.0.10", End: "10.0.0.19"}, {Start: "10.0.0.30", End: "10.0.0.39"}},
+		Routes:          []samplecrdv1.Route{{Destination: "172.16.9.9/12", NextHop: "10.0.0.9"}, {Destination: "192.0.2.0/24", NextHop: "10.0.0.254"}},
+		DHCP:            new(samplecrdv1.DHCPDisabled),
+		MTU:             new(int32(9000)),
 	}},
 	"pools-no-gateway": {spec: of(samplecrdv1.SubnetSpec{
 		CIDR: "10.0.0.0/24", Gateway: samplecrdv1.GatewayNone,
@@ -45,7 +43,7 @@ var configCases = map[string]struct {
 }
 
 func of(subnet samplecrdv1.SubnetSpec) samplecrdv1.NetworkSpec {
-	return samplecrdv1.NetworkSpec{SubnetSpec: subnet}
+	return samplecrdv1.NetworkSpec{CIDR: subnet.CIDR, Gateway: subnet.Gateway, AllocationPools: subnet.AllocationPools, DNSServers: subnet.DNSServers, Routes: subnet.Routes, DHCP: subnet.DHCP}
 }
 
 func planOf(t *testing.T, spec samplecrdv1.NetworkSpec) addressing.Plan {
@@ -180,7 +178,7 @@ func TestLimits(t *testing.T) {
 		"a /127":                    {of(samplecrdv1.SubnetSpec{CIDR: "2001:db8::/127"}), 1},
 		"DHCP":                      {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DHCP: new(samplecrdv1.DHCPEnabled)}), 1},
 		"name servers":              {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DNSServers: []string{"192.0.2.53"}}), 1},
-		"more subnets are too many": {samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}, AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24"}}}, 1},
+		"more subnets are too many": {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24"}}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := (&Provider{}).Limits(nil).Forbids(planOf(t, tc.spec)); len(got) != tc.want {

@@ -25,7 +25,7 @@ func TestContract(t *testing.T) {
 
 func plan(t *testing.T, cidr, gateway string) addressing.Plan {
 	t.Helper()
-	plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: cidr, Gateway: gateway}}, field.NewPath("spec"))
+	plan, errs := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: cidr, Gateway: gateway}, field.NewPath("spec"))
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}

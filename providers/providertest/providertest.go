@@ -66,7 +66,7 @@ func Run(t *testing.T, harness func(t *testing.T) Harness) {
 // plan is what a Network with this range and gateway asks for.
 func plan(t *testing.T, cidr, gateway string) addressing.Plan {
 	t.Helper()
-	spec := &samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: cidr, Gateway: gateway}}
+	spec := &samplecrdv1.NetworkSpec{CIDR: cidr, Gateway: gateway}
 	plan, errs := addressing.Parse(spec, field.NewPath("spec"))
 	if len(errs) > 0 {
 		t.Fatal(errs)

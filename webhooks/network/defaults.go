@@ -35,7 +35,7 @@ func (w *webhook) Default(network, old *samplecrdv1.Network, known *facts) {
 		spec.Gateway = ""
 	}
 	if spec.Gateway == "" {
-		plan, _ := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: spec.CIDR}}, specPath)
+		plan, _ := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: spec.CIDR}, specPath)
 		if gateway := plan.Subnets[0].Gateway; gateway.IsValid() {
 			spec.Gateway = gateway.String()
 			known.gatewayChosen = true
@@ -55,7 +55,7 @@ func gatewayLeftBehind(network, old *samplecrdv1.Network) bool {
 // misfit says that the gateway, sound as an address, is not one that the CIDR has
 // for it.
 func misfit(spec *samplecrdv1.NetworkSpec) bool {
-	_, errs := addressing.Parse(&samplecrdv1.NetworkSpec{SubnetSpec: samplecrdv1.SubnetSpec{CIDR: spec.CIDR, Gateway: spec.Gateway}}, specPath)
+	_, errs := addressing.Parse(&samplecrdv1.NetworkSpec{CIDR: spec.CIDR, Gateway: spec.Gateway}, specPath)
 	return len(errs) == 1 && errs[0].Field == specPath.Child("gateway").String() && errs[0].Type == field.ErrorTypeInvalid
 }
 

@@ -27,6 +27,7 @@ type schema struct {
 	Default     any               `json:"default"`
 	Properties  map[string]schema `json:"properties"`
 	Items       *schema           `json:"items"`
+	Rules       []map[string]any  `json:"x-kubernetes-validations"`
 }
 
 type crd struct {
@@ -119,6 +120,20 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 			t.Errorf("%q has no description", path)
 		}
 	})
+}
+
+// What a spec says of its own subnet and an entry says of another is one thing.
+func TestSubnetsHaveTheSameFields(t *testing.T) {
+	spec := readCRDs(t)["networks.samplecrd.k8s.io"].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+	entry := spec.Properties["additionalSubnets"].Items
+	if len(entry.Properties) != 6 {
+		t.Errorf("an entry has %d fields, want 6", len(entry.Properties))
+	}
+	for name, want := range entry.Properties {
+		if !reflect.DeepEqual(spec.Properties[name], want) {
+			t.Errorf("spec.%s and spec.additionalSubnets[].%s differ", name, name)
+		}
+	}
 }
 
 // Unbounded strings and lists make CEL too dear, and objects too large.

@@ -63,8 +63,54 @@ type NetworkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway) || size(self.gateway) == 0 || self.gateway == 'None' || !isIP(self.gateway) || !isCIDR(self.cidr) || cidr(self.cidr).containsIP(self.gateway) || (oldSelf.hasValue() && oldSelf.value().cidr == self.cidr && has(oldSelf.value().gateway) && oldSelf.value().gateway == self.gateway)",optionalOldSelf=true,fieldPath=".gateway",message="must be an address inside cidr; set it to one, or remove it to have the first usable address chosen"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().networkClassName) || size(oldSelf.value().networkClassName) == 0 || (has(self.networkClassName) && self.networkClassName == oldSelf.value().networkClassName)",optionalOldSelf=true,fieldPath=".networkClassName",message="cannot be changed once it is set; create another Network in the other class"
 type NetworkSpec struct {
-	// The first subnet's fields stand directly in the spec.
-	SubnetSpec `json:",inline"`
+	// cidr is the address range, IPv4 or IPv6: an address, a slash and a prefix
+	// length of at least 1, at most 49 characters. No spaces, no leading zeros in
+	// IPv4 octets or the prefix length, no IPv4-mapped IPv6 (RFC 4291 2.5.5.2), no
+	// zone. Host bits may be set, and draw a warning; the canonical prefix is in
+	// status.subnets. May change.
+	// +required
+	// +kubebuilder:validation:MaxLength=49
+	// +kubebuilder:validation:XValidation:rule="isCIDR(self) && !self.endsWith('/0')",message="must be an address and a prefix length of at least 1, for example 192.168.0.0/16 or 2001:db8::/64, without spaces, leading zeros, IPv4-mapped IPv6 or a zone"
+	CIDR string `json:"cidr"`
+
+	// gateway is the router's address: inside cidr, neither the network address
+	// nor the IPv4 broadcast address (of a /31, /32, /127 or /128 every address
+	// will do). Absent, null or "": the first usable address. None: no gateway. At
+	// most 45 characters. May change.
+	// +optional
+	// +kubebuilder:validation:MaxLength=45
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self == 'None' || isIP(self)",message="must be a plain IP address inside cidr, or None for no gateway"
+	Gateway string `json:"gateway,omitempty"`
+
+	// allocationPools are the ranges that addresses are handed out from: of cidr's
+	// family, within its usable addresses, disjoint, without the gateway. At most
+	// 16. May change. Absent: every usable address but the gateway.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	AllocationPools []AddressRange `json:"allocationPools,omitempty"`
+
+	// dnsServers are the name servers told to those on the network, of either
+	// family, each once, in order of preference. At most 8. May change. Absent:
+	// none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=45
+	// +kubebuilder:validation:items:XValidation:rule="isIP(self)",message="must be a plain IP address"
+	DNSServers []string `json:"dnsServers,omitempty"`
+
+	// routes are static routes told to those on the network; each destination
+	// once. At most 32. May change. Absent: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Routes []Route `json:"routes,omitempty"`
+
+	// dhcp says whether addresses are handed out by DHCP. May change. Absent: the
+	// backend's choice.
+	// +optional
+	DHCP *DHCPMode `json:"dhcp,omitempty"`
 
 	// additionalSubnets are further subnets of the same network, for example the
 	// other address family. At most 7; no two subnets of a Network may overlap.
@@ -97,6 +143,17 @@ type NetworkSpec struct {
 	// +optional
 	DeletionPolicy *DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// Subnet gives the subnet whose fields stand in the spec itself.
+func (s *NetworkSpec) Subnet() SubnetSpec {
+	return SubnetSpec{
+		CIDR: s.CIDR, Gateway: s.Gateway, AllocationPools: s.AllocationPools,
+		DNSServers: s.DNSServers, Routes: s.Routes, DHCP: s.DHCP,
+	}
+}
+
+// NetworkSpec repeats these fields and does not embed them: a wrong JSON type is
+// then reported at spec.cidr, and a literal in Go is as flat as the manifest.
 
 // SubnetSpec is one address range of a network and how it is used.
 type SubnetSpec struct {

@@ -71,7 +71,7 @@ var _ = Describe("Cases about the CIDR", func() {
 			subject := network(newNamespace(), "subject", `{cidr: ["10.0.0.0/16"]}`)
 			a := create(subject)
 			Expect(apierrors.IsBadRequest(a.err)).To(BeTrue(), "%v", a.err)
-			Expect(a.err).To(MatchError(MatchRegexp(`array .*\.spec\..*cidr of type string`)))
+			Expect(a.err).To(MatchError(ContainSubstring("array into Go struct field NetworkSpec.spec.cidr of type string")))
 			Expect(exists(subject)).To(BeFalse())
 		})
 	})

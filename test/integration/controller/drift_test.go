@@ -22,7 +22,6 @@ var _ = Describe("The NetworkAttachmentDefinition of a Network", func() {
 		// The seed's Network.
 		created = w.network("a", "192.168.0.0/16", gateway("192.168.0.1"))
 		Eventually(w.of("a")).Should(beReady())
-		settled()
 	})
 
 	It("has the range and the gateway, and never hands the gateway out", func() {
