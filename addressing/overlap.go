@@ -3,6 +3,8 @@ package addressing
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -54,6 +56,8 @@ func Asked(spec *samplecrdv1.NetworkSpec) []netip.Prefix {
 // Overlaps names the first five conflicts between plan and its rivals, each on
 // the path of the subnet that is in the way, a rival once for each subnet.
 func Overlaps(plan Plan, rivals []Rival) field.ErrorList {
+	// By name, so that the same conflicts read the same every time.
+	rivals = slices.SortedStableFunc(slices.Values(rivals), func(a, b Rival) int { return strings.Compare(a.Name, b.Name) })
 	var errs field.ErrorList
 	for _, subnet := range plan.Subnets {
 		named := map[string]bool{}
@@ -66,6 +70,7 @@ func Overlaps(plan Plan, rivals []Rival) field.ErrorList {
 				errs = append(errs, field.Invalid(subnet.Path.Child("cidr"), subnet.Written.String(),
 					fmt.Sprintf("overlaps %s of Network %q; use a range apart from it", prefix, rival.Name)).WithOrigin(RuleOverlap))
 				if len(errs) == maxConflicts {
+					errs[maxConflicts-1].Detail += "; there may be more"
 					return errs
 				}
 			}

@@ -47,6 +47,19 @@ func TestOverlapsNamesFive(t *testing.T) {
 	}
 }
 
+// A condition's message must not change with the order of a map.
+func TestOverlapsReadTheSameInAnyOrder(t *testing.T) {
+	rivals := []addressing.Rival{
+		{Name: "c", Prefixes: prefixes("10.3.0.0/16")}, {Name: "a", Prefixes: prefixes("10.1.0.0/16")}, {Name: "b", Prefixes: prefixes("10.2.0.0/16")},
+	}
+	plan, _ := addressing.Parse(subnets("10.0.0.0/8"), specPath)
+	want := text(addressing.Overlaps(plan, rivals))
+	slices.Reverse(rivals)
+	if got := text(addressing.Overlaps(plan, rivals)); got != want {
+		t.Errorf("got %q in one order and %q in the other", got, want)
+	}
+}
+
 func TestOverlapsExplains(t *testing.T) {
 	plan, _ := addressing.Parse(subnets("10.0.0.77/24"), specPath)
 	got := text(addressing.Overlaps(plan, []addressing.Rival{{Name: "neighbour", Prefixes: prefixes("10.0.0.0/16")}}))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"go4.org/netipx"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -253,6 +254,9 @@ func parseRoutes(subnet *Subnet, routes []samplecrdv1.Route) field.ErrorList {
 		destination := written.Masked()
 		switch {
 		case fault != nil:
+			if strings.HasSuffix(route.Destination, "/0") {
+				fault.Detail = "a default route cannot be set here; name the ranges that are reached through the next hop"
+			}
 			errs = append(errs, fault.WithOrigin(ruleRouteText))
 		case seen[destination]:
 			errs = append(errs, field.Duplicate(destinationPath, destination.String()).WithOrigin(ruleRouteText))

@@ -87,7 +87,7 @@ func parseText(text string) (addr netip.Addr, problem string) {
 		if hasLeadingZero(text) {
 			return netip.Addr{}, "must not have leading zeros in an IPv4 octet, which some programs read as octal"
 		}
-		return netip.Addr{}, "not an IP address"
+		return netip.Addr{}, "not an IP address such as 192.0.2.1 or 2001:db8::1"
 	}
 	if addr.Is4In6() {
 		return netip.Addr{}, fmt.Sprintf("must not be IPv4 mapped into IPv6; use %s", addr.Unmap())

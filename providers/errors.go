@@ -76,8 +76,8 @@ func Rejected(cause error) *Error {
 }
 
 // Deleting is a removal that the backend has begun and not finished.
-func Deleting(what string) *Error {
-	return &Error{Reason: samplecrdv1.NetworkReasonPending, Message: fmt.Sprintf("Waiting for %s to go", what), Retry: RetrySlowly}
+func Deleting(message string) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonPending, Message: message, Retry: RetrySlowly}
 }
 
 // InUse is a network that something still uses. Users that may be named are; at

@@ -121,7 +121,7 @@ func (p *Provider) ensure(ctx context.Context, reader client.Reader, id provider
 	case !isOurs(nad, id):
 		return providers.Observed{}, foreign(id)
 	case nad.GetDeletionTimestamp() != nil:
-		return observed, providers.Deleting("the NetworkAttachmentDefinition, which somebody deleted")
+		return observed, providers.Deleting("The NetworkAttachmentDefinition was deleted by hand; it is made anew when it is gone")
 	}
 
 	want := nad.DeepCopy()
@@ -153,7 +153,7 @@ func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
 	if nad, err = p.ours(ctx, id); err != nil || nad == nil {
 		return err
 	}
-	return providers.Deleting("the NetworkAttachmentDefinition, which somebody's finalizer holds")
+	return providers.Deleting("The NetworkAttachmentDefinition is being deleted; a finalizer of somebody else holds it")
 }
 
 // Release drops the mark from the NetworkAttachmentDefinition, if it is ours.
@@ -238,7 +238,7 @@ func isOurs(nad *unstructured.Unstructured, id providers.Identity) bool {
 }
 
 func foreign(id providers.Identity) error {
-	return providers.Conflict("NetworkAttachmentDefinition %q exists and was not made for this Network; delete or rename it", id.Name)
+	return providers.Conflict("NetworkAttachmentDefinition %q exists without this Network's owner reference; delete it to have it made anew", id.Name)
 }
 
 // fromAPI gives an answer of the API server its place in the contract.

@@ -2,7 +2,9 @@ package network
 
 import (
 	"bytes"
+	"encoding/json"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -61,12 +63,21 @@ func misfit(spec *samplecrdv1.NetworkSpec) bool {
 
 // written says that somebody wrote the gateway that both have, before or with this
 // very update. The API server computes managed fields before the mutating webhooks
-// run, so a gateway that the webhook filled in has no owner. Where the stored
-// object's fields cannot tell, rather refuse than rewrite.
+// run, so a gateway that the webhook filled in has no owner. Nor has one that a
+// manifest repeats, since nothing changed: of client-side apply the manifest itself
+// tells. Where the stored object's fields cannot tell, rather refuse than rewrite.
 func written(network, old *samplecrdv1.Network) bool {
 	owned, known := ownsGateway(old)
 	ownedNow, _ := ownsGateway(network)
-	return owned || !known || ownedNow
+	return owned || !known || ownedNow || appliesGateway(network)
+}
+
+// appliesGateway says that the manifest of the last client-side apply has the
+// gateway.
+func appliesGateway(network *samplecrdv1.Network) bool {
+	var manifest samplecrdv1.Network
+	text := network.Annotations[corev1.LastAppliedConfigAnnotation]
+	return json.Unmarshal([]byte(text), &manifest) == nil && manifest.Spec.Gateway == network.Spec.Gateway
 }
 
 // ownsGateway says whether a field manager owns spec.gateway, and whether the

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -28,6 +29,12 @@ func managed(n *samplecrdv1.Network, entries ...metav1.ManagedFieldsEntry) *samp
 	return n
 }
 
+// applied gives n the manifest of its last client-side apply.
+func applied(n *samplecrdv1.Network, manifest string) *samplecrdv1.Network {
+	n.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: manifest}
+	return n
+}
+
 // Rule 4: a gateway that only the webhook wrote moves with the range, one that
 // somebody wrote does not.
 func TestGatewayWhenTheRangeMoves(t *testing.T) {
@@ -38,22 +45,25 @@ func TestGatewayWhenTheRangeMoves(t *testing.T) {
 		old, object *samplecrdv1.Network
 		want        string // the gateway; "" when the update is refused
 	}{
-		"nobody wrote it, client-side apply: chosen anew": {managed(network(), manager(update, withoutGateway)), network(cidr("10.0.1.0/24")), "10.0.1.1"},
-		"nobody wrote it, server-side apply: chosen anew": {managed(network(), manager(apply, withoutGateway)), network(cidr("10.0.1.0/24")), "10.0.1.1"},
-		"nobody wrote it, to the other family":            {managed(network(), manager(update, withoutGateway)), network(cidr("2001:db8::/64")), "2001:db8::1"},
-		"it is the new broadcast address: chosen anew":    {managed(network(gateway("10.0.0.127")), manager(update, withoutGateway)), network(cidr("10.0.0.0/25"), gateway("10.0.0.127")), "10.0.0.1"},
-		"it still fits: it stays":                         {managed(network(), manager(update, withoutGateway)), network(cidr("10.0.0.0/16")), "10.0.0.1"},
-		"None fits everywhere":                            {managed(network(gateway("None")), manager(update, withoutGateway)), network(cidr("10.0.1.0/24"), gateway("None")), "None"},
-		"the user removed it: chosen anew":                {managed(network(), manager(update, withGateway)), network(cidr("10.0.1.0/24"), gateway("")), "10.0.1.1"},
-		"the user set a fitting one: it stays":            {managed(network(), manager(update, withoutGateway)), network(cidr("10.0.1.0/24"), gateway("10.0.1.9")), "10.0.1.9"},
-		"AN-09: the user wrote it: refused":               {managed(network(), manager(update, withGateway)), network(cidr("10.0.1.0/24")), ""},
-		"the user applied it: refused":                    {managed(network(), manager(apply, withGateway)), network(cidr("10.0.1.0/24")), ""},
-		"one of two managers wrote it: refused":           {managed(network(), manager(apply, withoutGateway), manager(update, withGateway)), network(cidr("10.0.1.0/24")), ""},
-		"the user sets another that does not fit":         {managed(network(), manager(update, withoutGateway)), network(cidr("10.0.1.0/24"), gateway("10.0.2.1")), ""},
-		"fields that cannot be read may hold it: refused": {managed(network(), manager(update, `{"f:spec":`)), network(cidr("10.0.1.0/24")), ""},
-		"with nobody's fields nobody can tell: refused":   {managed(network()), network(cidr("10.0.1.0/24")), ""},
-		"who writes the status writes no gateway":         {managed(network(), status, manager(update, withoutGateway)), network(cidr("10.0.1.0/24")), "10.0.1.1"},
-		"this very update writes it: refused":             {managed(network(), manager(update, withoutGateway)), managed(network(cidr("10.0.1.0/24")), manager(update, withoutGateway), manager(apply, withGateway)), ""},
+		"nobody wrote it, client-side apply: chosen anew":                     {managed(network(), manager(update, withoutGateway)), network(cidr("10.0.1.0/24")), "10.0.1.1"},
+		"nobody wrote it, server-side apply: chosen anew":                     {managed(network(), manager(apply, withoutGateway)), network(cidr("10.0.1.0/24")), "10.0.1.1"},
+		"nobody wrote it, to the other family":                                {managed(network(), manager(update, withoutGateway)), network(cidr("2001:db8::/64")), "2001:db8::1"},
+		"it is the new broadcast address: chosen anew":                        {managed(network(gateway("10.0.0.127")), manager(update, withoutGateway)), network(cidr("10.0.0.0/25"), gateway("10.0.0.127")), "10.0.0.1"},
+		"it still fits: it stays":                                             {managed(network(), manager(update, withoutGateway)), network(cidr("10.0.0.0/16")), "10.0.0.1"},
+		"None fits everywhere":                                                {managed(network(gateway("None")), manager(update, withoutGateway)), network(cidr("10.0.1.0/24"), gateway("None")), "None"},
+		"the user removed it: chosen anew":                                    {managed(network(), manager(update, withGateway)), network(cidr("10.0.1.0/24"), gateway("")), "10.0.1.1"},
+		"the user set a fitting one: it stays":                                {managed(network(), manager(update, withoutGateway)), network(cidr("10.0.1.0/24"), gateway("10.0.1.9")), "10.0.1.9"},
+		"AN-09: the user wrote it: refused":                                   {managed(network(), manager(update, withGateway)), network(cidr("10.0.1.0/24")), ""},
+		"the user applied it: refused":                                        {managed(network(), manager(apply, withGateway)), network(cidr("10.0.1.0/24")), ""},
+		"one of two managers wrote it: refused":                               {managed(network(), manager(apply, withoutGateway), manager(update, withGateway)), network(cidr("10.0.1.0/24")), ""},
+		"the user sets another that does not fit":                             {managed(network(), manager(update, withoutGateway)), network(cidr("10.0.1.0/24"), gateway("10.0.2.1")), ""},
+		"fields that cannot be read may hold it: refused":                     {managed(network(), manager(update, `{"f:spec":`)), network(cidr("10.0.1.0/24")), ""},
+		"with nobody's fields nobody can tell: refused":                       {managed(network()), network(cidr("10.0.1.0/24")), ""},
+		"who writes the status writes no gateway":                             {managed(network(), status, manager(update, withoutGateway)), network(cidr("10.0.1.0/24")), "10.0.1.1"},
+		"the manifest of a client-side apply repeats the chosen one: refused": {managed(network(), manager(update, withoutGateway)), applied(network(cidr("10.0.1.0/24")), `{"spec":{"cidr":"10.0.1.0/24","gateway":"10.0.0.1"}}`), ""},
+		"the manifest of a client-side apply has none: chosen anew":           {managed(network(), manager(update, withoutGateway)), applied(network(cidr("10.0.1.0/24")), `{"spec":{"cidr":"10.0.1.0/24"}}`), "10.0.1.1"},
+		"a manifest that cannot be read tells nothing":                        {managed(network(), manager(update, withoutGateway)), applied(network(cidr("10.0.1.0/24")), `{`), "10.0.1.1"},
+		"this very update writes it: refused":                                 {managed(network(), manager(update, withoutGateway)), managed(network(cidr("10.0.1.0/24")), manager(update, withoutGateway), manager(apply, withGateway)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.object.ManagedFields == nil {

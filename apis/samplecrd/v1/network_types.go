@@ -23,10 +23,10 @@ const NetworkFinalizer = "network.samplecrd.k8s.io/provider"
 // +kubebuilder:printcolumn:name="Gateway",type=string,JSONPath=`.spec.gateway`
 // +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.spec.networkClassName`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`,priority=1
 // +kubebuilder:printcolumn:name="ID",type=string,JSONPath=`.status.providerID`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
-// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Network struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object metadata.
@@ -139,7 +139,7 @@ type NetworkSpec struct {
 	// deletionPolicy says what becomes of the real network when the Network is
 	// deleted: Delete removes it, Retain leaves it behind, no longer managed. May
 	// change, also while the Network is being deleted. Absent on create: the
-	// class's policy, when the class is known.
+	// class's policy; Delete when there is no class yet.
 	// +optional
 	DeletionPolicy *DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
@@ -227,7 +227,7 @@ type Route struct {
 	// most 49 characters.
 	// +required
 	// +kubebuilder:validation:MaxLength=49
-	// +kubebuilder:validation:XValidation:rule="isCIDR(self) && !self.endsWith('/0')",message="must be an address and a prefix length of at least 1; the default route is the gateway"
+	// +kubebuilder:validation:XValidation:rule="isCIDR(self) && !self.endsWith('/0')",message="must be an address and a prefix length of at least 1; a default route cannot be set"
 	Destination string `json:"destination"`
 	// nextHop is the router: an address of destination's family, inside cidr. At
 	// most 45 characters.
@@ -289,7 +289,7 @@ type NetworkStatus struct {
 	Subnets []SubnetStatus `json:"subnets,omitempty"`
 
 	// conditions are Ready, Accepted, Programmed and, only while it is true,
-	// Stalled; their reasons are documented at NetworkConditionReady.
+	// Stalled. Their reasons, and what to do about each, are in docs/networks.md.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

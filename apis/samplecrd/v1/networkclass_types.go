@@ -67,7 +67,7 @@ type NetworkClassSpec struct {
 	Multus *MultusSpec `json:"multus,omitempty"`
 
 	// deletionPolicy is given to Networks of this class that are created without
-	// one. May change; Networks that exist keep theirs.
+	// one. May change; Networks that exist keep theirs. Default: Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -97,7 +97,8 @@ type MultusSpec struct {
 	VLANID *int32 `json:"vlanID,omitempty"`
 
 	// ipam is what hands out addresses to Pods. HostLocal keeps its leases on each
-	// node, so that two nodes may hand out the same address of one Network.
+	// node, so that two nodes may hand out the same address of one Network. Default:
+	// HostLocal.
 	// +optional
 	// +kubebuilder:default=HostLocal
 	IPAM MultusIPAM `json:"ipam,omitempty"`
@@ -127,8 +128,8 @@ type NetworkClassStatus struct {
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
-	// conditions hold Ready, with the reasons documented at
-	// NetworkClassConditionReady.
+	// conditions hold Ready: True, or False/Unsupported when the manager has no
+	// such provider.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -52,6 +52,14 @@ var _ = Describe("The gateway when the CIDR moves", func() {
 		expectGateway("192.0.2.7")
 	}, ways)
 
+	DescribeTable("is the user's once the manifest repeats the chosen one", func(args ...string) {
+		applied(`{cidr: 10.0.0.0/24}`, args...)
+		applied(`{cidr: 10.0.0.0/24, gateway: 10.0.0.1}`, args...)
+		expectLeftAlone(apply(`{cidr: 10.1.0.0/24, gateway: 10.0.0.1}`, args...), "10.0.0.0/24", "10.0.0.1")
+		applied(`{cidr: 10.1.0.0/24}`, args...)
+		expectGateway("10.1.0.1")
+	}, ways)
+
 	DescribeTable("is kept if it still fits", func(args ...string) {
 		applied(`{cidr: 10.0.1.0/24}`, args...)
 		applied(`{cidr: 10.0.0.0/16}`, args...)
