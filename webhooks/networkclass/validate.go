@@ -28,7 +28,7 @@ func (*webhook) Validate(class, old *samplecrdv1.NetworkClass, _ facts) ([]strin
 // judge applies the rules that look at one spec. The schema fills in what is
 // absent, so that an empty value was written as such.
 func judge(spec *samplecrdv1.NetworkClassSpec) field.ErrorList {
-	errs := gate.OneOf(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus)
+	errs := mandatory(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus)
 	if spec.Provider == samplecrdv1.ProviderMultus {
 		errs = append(errs, validateMultus(spec.Multus, specPath.Child("multus"))...)
 	}
@@ -47,11 +47,19 @@ func validateMultus(multus *samplecrdv1.MultusSpec, path *field.Path) field.Erro
 	if multus == nil {
 		return field.ErrorList{field.Required(path, "set it, for example to {type: Bridge}, since provider is Multus")}
 	}
-	errs := gate.OneOf(path.Child("type"), multus.Type, samplecrdv1.MultusBridge)
+	errs := mandatory(path.Child("type"), multus.Type, samplecrdv1.MultusBridge)
 	if id := multus.VLANID; id != nil && (*id < minVLAN || *id > maxVLAN) {
 		errs = append(errs, field.Invalid(path.Child("vlanID"), *id, fmt.Sprintf("must be from %d to %d", minVLAN, maxVLAN)))
 	}
 	return append(errs, gate.OneOf(path.Child("ipam"), multus.IPAM, samplecrdv1.IPAMHostLocal)...)
+}
+
+// mandatory refuses a value that is absent, and one that is not among those known.
+func mandatory[T ~string](path *field.Path, value T, known ...T) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(path, fmt.Sprintf("set it to one of %q", known))}
+	}
+	return gate.OneOf(path, value, known...)
 }
 
 // validateUnchanged holds the backend fast: Networks that exist were made by it.
