@@ -32,6 +32,9 @@ type Observed struct {
 	SubnetIDs map[netip.Prefix]string
 	// Changed says that this call wrote to the backend.
 	Changed bool
+	// Unconfirmed asks for another call soon: the backend's watch has not shown yet
+	// what this call wrote or found, and may be blind to what happens to it.
+	Unconfirmed bool
 }
 
 // Provider makes networks real on one kind of backend. Methods MUST be safe for

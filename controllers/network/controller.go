@@ -38,8 +38,9 @@ const (
 	// A retry that waits for somebody comes after four to six minutes, at random,
 	// so that many Networks do not ask at once.
 	slowRetryLeast, slowRetrySpread = 4 * time.Minute, 0.5
-	// rewatch is the pause before another try to watch a backend that works.
-	rewatch = time.Second
+	// confirm is the pause before another look at a backend whose watch is not
+	// there, or has not shown yet what was written: its kind may have been away.
+	confirm = 5 * time.Second
 	// catchUp is the pause in which the cache learns of our own write.
 	catchUp = 20 * time.Millisecond
 )

@@ -23,9 +23,8 @@ func (r *Reconciler) ensure(ctx context.Context, p *pass) (bool, error) {
 	// The backend has let go of every prefix that the spec no longer asks for.
 	p.network.Status.Subnets = activeSubnets(p.plan, observed)
 	p.programmed()
-	if !r.watch(ctx, p.backend) {
-		// Its kind was not served a moment ago, and is now.
-		p.result.RequeueAfter = rewatch
+	if !r.watch(ctx, p.backend) || observed.Unconfirmed {
+		p.result.RequeueAfter = confirm
 	}
 	return true, nil
 }

@@ -88,7 +88,9 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, class *sam
 	observed, err := p.ensure(ctx, p.client, id, text)
 	if maybeStale(err) {
 		observed, err = p.ensure(ctx, p.live, id, text)
+		observed.Unconfirmed = true
 	}
+	observed.Unconfirmed = observed.Unconfirmed || observed.Changed
 	return observed, fromAPI(err)
 }
 
