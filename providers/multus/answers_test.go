@@ -115,16 +115,18 @@ func TestEnsureBehindALaggingCache(t *testing.T) {
 		stale, fresh []client.Object
 		wantReason   string
 		wantChanged  bool
+		wantSettled  bool
 	}{
-		"our own create is not seen yet":           {nil, []client.Object{made("10.0.1.0/24", "7")}, "", false},
-		"our own older create is not seen yet":     {nil, []client.Object{made("10.0.0.0/24", "7")}, "", true},
-		"our own update is not seen yet":           {[]client.Object{made("10.0.0.0/24", "3")}, []client.Object{made("10.0.1.0/24", "7")}, "", false},
-		"somebody's update is not seen yet":        {[]client.Object{made("10.0.0.0/24", "3")}, []client.Object{made("10.0.2.0/24", "7")}, "", true},
-		"somebody's removal is not seen yet":       {[]client.Object{made("10.0.0.0/24", "3")}, nil, "", true},
-		"a foreign one is not seen yet":            {nil, []client.Object{foreign}, samplecrdv1.NetworkReasonConflict, false},
-		"a foreign one for ours is not seen yet":   {[]client.Object{made("10.0.0.0/24", "3")}, []client.Object{foreign}, samplecrdv1.NetworkReasonConflict, false},
-		"the end of an older one is not seen yet":  {[]client.Object{others}, nil, "", true},
-		"ours in place of another is not seen yet": {[]client.Object{others}, []client.Object{made("10.0.1.0/24", "7")}, "", false},
+		"the cache is not behind":                  {[]client.Object{made("10.0.1.0/24", "7")}, []client.Object{made("10.0.1.0/24", "7")}, "", false, true},
+		"our own create is not seen yet":           {nil, []client.Object{made("10.0.1.0/24", "7")}, "", false, false},
+		"our own older create is not seen yet":     {nil, []client.Object{made("10.0.0.0/24", "7")}, "", true, false},
+		"our own update is not seen yet":           {[]client.Object{made("10.0.0.0/24", "3")}, []client.Object{made("10.0.1.0/24", "7")}, "", false, false},
+		"somebody's update is not seen yet":        {[]client.Object{made("10.0.0.0/24", "3")}, []client.Object{made("10.0.2.0/24", "7")}, "", true, false},
+		"somebody's removal is not seen yet":       {[]client.Object{made("10.0.0.0/24", "3")}, nil, "", true, false},
+		"a foreign one is not seen yet":            {nil, []client.Object{foreign}, samplecrdv1.NetworkReasonConflict, false, false},
+		"a foreign one for ours is not seen yet":   {[]client.Object{made("10.0.0.0/24", "3")}, []client.Object{foreign}, samplecrdv1.NetworkReasonConflict, false, false},
+		"the end of an older one is not seen yet":  {[]client.Object{others}, nil, "", true, false},
+		"ours in place of another is not seen yet": {[]client.Object{others}, []client.Object{made("10.0.1.0/24", "7")}, "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, live := lagging(tc.stale, tc.fresh)
@@ -137,6 +139,9 @@ func TestEnsureBehindALaggingCache(t *testing.T) {
 			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			if observed.Unconfirmed == tc.wantSettled {
+				t.Errorf("unconfirmed: %t, although settled is %t", observed.Unconfirmed, tc.wantSettled)
 			}
 			if observed.Changed != tc.wantChanged {
 				t.Errorf("changed is %t, want %t", observed.Changed, tc.wantChanged)
