@@ -10,6 +10,10 @@ SHELL       := /bin/bash
 TOOL     := go tool -modfile=$(CURDIR)/hack/tools/go.mod
 GENERATE := $(TOOL) controller-gen
 LINT     := $(TOOL) golangci-lint-kube-api-linter run
+MODULE   := github.com/samplecrd/samplecrd
+TYPES    := $(MODULE)/apis/samplecrd/v1 $(MODULE)/apis/samplecontroller/v1alpha1
+# Runs one of the client generators: $(call client,generator,folder in client/) …
+client   = $(TOOL) $(1) --go-header-file /dev/null --output-dir client/$(2) --output-pkg $(MODULE)/client/$(2)
 VERSION  ?= dev
 COMMIT   ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
@@ -68,10 +72,17 @@ verify: generate ## Regenerate everything and demand a clean tree
 ##@ Change
 
 .PHONY: generate
-generate: ## Write what is generated: deep copies, CRDs, RBAC, webhook configurations
+generate: ## Write what is generated: deep copies, CRDs, RBAC, webhook configurations, clients
 	$(GENERATE) object crd paths=./apis/... output:crd:dir=config/crd
 	$(GENERATE) webhook paths=./webhooks/... output:webhook:dir=config/webhook
-	$(GENERATE) rbac:roleName=samplecrd-controller paths='./controllers/...;./providers/...' output:rbac:dir=config/rbac
+	$(GENERATE) rbac:roleName=samplecrd-controller paths='./controllers/...;./providers/...;./webhooks/...' output:rbac:dir=config/rbac
+	rm -rf client
+	$(call client,applyconfiguration-gen,applyconfiguration) $(TYPES)
+	$(call client,client-gen,clientset) --clientset-name versioned --input-base '' $(TYPES:%=--input %) \
+		--apply-configuration-package $(MODULE)/client/applyconfiguration
+	$(call client,lister-gen,listers) $(TYPES)
+	$(call client,informer-gen,informers) --versioned-clientset-package $(MODULE)/client/clientset/versioned \
+		--listers-package $(MODULE)/client/listers $(TYPES)
 
 .PHONY: format
 format: ## Format the Go files

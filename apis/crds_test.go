@@ -1,4 +1,4 @@
-package v1_test
+package apis_test
 
 import (
 	"os"
@@ -60,7 +60,7 @@ type crd struct {
 // readCRDs reads what was generated from the types.
 func readCRDs(t *testing.T) map[string]crd {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "..", "config", "crd", "samplecrd.k8s.io_*.yaml"))
+	files, err := filepath.Glob(filepath.Join("..", "config", "crd", "*_*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func readCRDs(t *testing.T) map[string]crd {
 		}
 		all[one.Metadata.Name] = one
 	}
-	for _, name := range []string{"networks.samplecrd.k8s.io", "networkclasses.samplecrd.k8s.io"} {
+	for _, name := range []string{"networks.samplecrd.k8s.io", "networkclasses.samplecrd.k8s.io", "foos.samplecontroller.k8s.io"} {
 		if len(all[name].Spec.Versions) != 1 {
 			t.Fatalf("there is no %s of one version", name)
 		}
@@ -206,6 +206,7 @@ func TestWhatKubectlShows(t *testing.T) {
 	}{
 		"networks.samplecrd.k8s.io":       {"Namespaced", []string{"snet"}, []string{"CIDR", "Gateway", "Class", "Ready", "Age"}, []string{"Provider", "ID", "Message"}},
 		"networkclasses.samplecrd.k8s.io": {"Cluster", nil, []string{"Provider", "Default", "Ready", "Age"}, nil},
+		"foos.samplecontroller.k8s.io":    {"Namespaced", nil, []string{"Deployment", "Desired", "Available", "Ready", "Age"}, []string{"Template", "Reason", "Message"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd := readCRDs(t)[name]
@@ -238,6 +239,7 @@ func TestDefaultsOfTheSchema(t *testing.T) {
 	want := map[string]map[string]any{
 		"networks.samplecrd.k8s.io":       {".status": status},
 		"networkclasses.samplecrd.k8s.io": {".status": status, ".spec.deletionPolicy": "Delete", ".spec.multus.ipam": "HostLocal"},
+		"foos.samplecontroller.k8s.io":    {".status": status, ".spec.replicas": float64(1)},
 	}
 	for name, crd := range readCRDs(t) {
 		got := map[string]any{}
