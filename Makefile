@@ -77,7 +77,8 @@ generate: ## Write what is generated: deep copies, CRDs, RBAC, webhook configura
 	$(GENERATE) webhook paths=./webhooks/... output:webhook:dir=config/webhook
 	$(GENERATE) rbac:roleName=samplecrd-controller paths='./controllers/...;./providers/...;./webhooks/...' output:rbac:dir=config/rbac
 	rm -rf client
-	$(call client,applyconfiguration-gen,applyconfiguration) $(TYPES)
+	mkdir -p bin && go run ./hack/openapi config/crd >bin/openapi.json
+	$(call client,applyconfiguration-gen,applyconfiguration) --openapi-schema bin/openapi.json $(TYPES)
 	$(call client,client-gen,clientset) --clientset-name versioned --input-base '' $(TYPES:%=--input %) \
 		--apply-configuration-package $(MODULE)/client/applyconfiguration
 	$(call client,lister-gen,listers) $(TYPES)

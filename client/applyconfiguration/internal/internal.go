@@ -23,6 +23,360 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.samplecrd.samplecrd.apis.samplecontroller.v1alpha1.Foo
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        map:
+          elementType:
+            scalar: untyped
+            list:
+              elementType:
+                namedType: __untyped_atomic_
+              elementRelationship: atomic
+            map:
+              elementType:
+                namedType: __untyped_deduced_
+              elementRelationship: separable
+    - name: spec
+      type:
+        map:
+          fields:
+          - name: deploymentName
+            type:
+              scalar: string
+          - name: podTemplateName
+            type:
+              scalar: string
+          - name: replicas
+            type:
+              scalar: numeric
+            default: 1
+    - name: status
+      type:
+        map:
+          fields:
+          - name: availableReplicas
+            type:
+              scalar: numeric
+          - name: conditions
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: lastTransitionTime
+                      type:
+                        scalar: untyped
+                    - name: message
+                      type:
+                        scalar: string
+                    - name: observedGeneration
+                      type:
+                        scalar: numeric
+                    - name: reason
+                      type:
+                        scalar: string
+                    - name: status
+                      type:
+                        scalar: string
+                    - name: type
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - type
+          - name: deploymentName
+            type:
+              scalar: string
+          - name: observedGeneration
+            type:
+              scalar: numeric
+          - name: replicas
+            type:
+              scalar: numeric
+          - name: selector
+            type:
+              scalar: string
+      default:
+        observedGeneration: -1
+- name: com.github.samplecrd.samplecrd.apis.samplecrd.v1.Network
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        map:
+          elementType:
+            scalar: untyped
+            list:
+              elementType:
+                namedType: __untyped_atomic_
+              elementRelationship: atomic
+            map:
+              elementType:
+                namedType: __untyped_deduced_
+              elementRelationship: separable
+    - name: spec
+      type:
+        map:
+          fields:
+          - name: additionalSubnets
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: allocationPools
+                      type:
+                        list:
+                          elementType:
+                            map:
+                              fields:
+                              - name: end
+                                type:
+                                  scalar: string
+                              - name: start
+                                type:
+                                  scalar: string
+                          elementRelationship: atomic
+                    - name: cidr
+                      type:
+                        scalar: string
+                    - name: dhcp
+                      type:
+                        scalar: string
+                    - name: dnsServers
+                      type:
+                        list:
+                          elementType:
+                            scalar: string
+                          elementRelationship: atomic
+                    - name: gateway
+                      type:
+                        scalar: string
+                    - name: routes
+                      type:
+                        list:
+                          elementType:
+                            map:
+                              fields:
+                              - name: destination
+                                type:
+                                  scalar: string
+                              - name: nextHop
+                                type:
+                                  scalar: string
+                          elementRelationship: atomic
+                elementRelationship: atomic
+          - name: allocationPools
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: end
+                      type:
+                        scalar: string
+                    - name: start
+                      type:
+                        scalar: string
+                elementRelationship: atomic
+          - name: cidr
+            type:
+              scalar: string
+          - name: deletionPolicy
+            type:
+              scalar: string
+          - name: dhcp
+            type:
+              scalar: string
+          - name: dnsServers
+            type:
+              list:
+                elementType:
+                  scalar: string
+                elementRelationship: atomic
+          - name: gateway
+            type:
+              scalar: string
+          - name: mtu
+            type:
+              scalar: numeric
+          - name: networkClassName
+            type:
+              scalar: string
+          - name: routes
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: destination
+                      type:
+                        scalar: string
+                    - name: nextHop
+                      type:
+                        scalar: string
+                elementRelationship: atomic
+    - name: status
+      type:
+        map:
+          fields:
+          - name: conditions
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: lastTransitionTime
+                      type:
+                        scalar: untyped
+                    - name: message
+                      type:
+                        scalar: string
+                    - name: observedGeneration
+                      type:
+                        scalar: numeric
+                    - name: reason
+                      type:
+                        scalar: string
+                    - name: status
+                      type:
+                        scalar: string
+                    - name: type
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - type
+          - name: observedGeneration
+            type:
+              scalar: numeric
+          - name: provider
+            type:
+              scalar: string
+          - name: providerID
+            type:
+              scalar: string
+          - name: subnets
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: cidr
+                      type:
+                        scalar: string
+                    - name: gateway
+                      type:
+                        scalar: string
+                    - name: providerID
+                      type:
+                        scalar: string
+                    - name: state
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - cidr
+      default:
+        observedGeneration: -1
+- name: com.github.samplecrd.samplecrd.apis.samplecrd.v1.NetworkClass
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        map:
+          elementType:
+            scalar: untyped
+            list:
+              elementType:
+                namedType: __untyped_atomic_
+              elementRelationship: atomic
+            map:
+              elementType:
+                namedType: __untyped_deduced_
+              elementRelationship: separable
+    - name: spec
+      type:
+        map:
+          fields:
+          - name: deletionPolicy
+            type:
+              scalar: string
+            default: Delete
+          - name: multus
+            type:
+              map:
+                fields:
+                - name: ipam
+                  type:
+                    scalar: string
+                  default: HostLocal
+                - name: type
+                  type:
+                    scalar: string
+                - name: vlanID
+                  type:
+                    scalar: numeric
+          - name: provider
+            type:
+              scalar: string
+    - name: status
+      type:
+        map:
+          fields:
+          - name: conditions
+            type:
+              list:
+                elementType:
+                  map:
+                    fields:
+                    - name: lastTransitionTime
+                      type:
+                        scalar: untyped
+                    - name: message
+                      type:
+                        scalar: string
+                    - name: observedGeneration
+                      type:
+                        scalar: numeric
+                    - name: reason
+                      type:
+                        scalar: string
+                    - name: status
+                      type:
+                        scalar: string
+                    - name: type
+                      type:
+                        scalar: string
+                elementRelationship: associative
+                keys:
+                - type
+          - name: observedGeneration
+            type:
+              scalar: numeric
+      default:
+        observedGeneration: -1
 - name: __untyped_atomic_
   scalar: untyped
   list:

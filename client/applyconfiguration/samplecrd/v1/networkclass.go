@@ -3,8 +3,11 @@
 package v1
 
 import (
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	internal "github.com/samplecrd/samplecrd/client/applyconfiguration/internal"
 	apismetav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
+	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
 	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -31,6 +34,46 @@ func NetworkClass(name string) *NetworkClassApplyConfiguration {
 	b.WithKind("NetworkClass")
 	b.WithAPIVersion("samplecrd.k8s.io/v1")
 	return b
+}
+
+// ExtractNetworkClassFrom extracts the applied configuration owned by fieldManager from
+// networkClass for the specified subresource. Pass an empty string for subresource to extract
+// the main resource. Common subresources include "status", "scale", etc.
+// networkClass must be a unmodified NetworkClass API object that was retrieved from the Kubernetes API.
+// ExtractNetworkClassFrom provides a way to perform a extract/modify-in-place/apply workflow.
+// Note that an extracted apply configuration will contain fewer fields than what the fieldManager previously
+// applied if another fieldManager has updated or force applied any of the previously applied fields.
+func ExtractNetworkClassFrom(networkClass *samplecrdv1.NetworkClass, fieldManager string, subresource string) (*NetworkClassApplyConfiguration, error) {
+	b := &NetworkClassApplyConfiguration{}
+	err := managedfields.ExtractInto(networkClass, internal.Parser().Type("com.github.samplecrd.samplecrd.apis.samplecrd.v1.NetworkClass"), fieldManager, b, subresource)
+	if err != nil {
+		return nil, err
+	}
+	b.WithName(networkClass.Name)
+
+	b.WithKind("NetworkClass")
+	b.WithAPIVersion("samplecrd.k8s.io/v1")
+	return b, nil
+}
+
+// ExtractNetworkClass extracts the applied configuration owned by fieldManager from
+// networkClass. If no managedFields are found in networkClass for fieldManager, a
+// NetworkClassApplyConfiguration is returned with only the Name, Namespace (if applicable),
+// APIVersion and Kind populated. It is possible that no managed fields were found for because other
+// field managers have taken ownership of all the fields previously owned by fieldManager, or because
+// the fieldManager never owned fields any fields.
+// networkClass must be a unmodified NetworkClass API object that was retrieved from the Kubernetes API.
+// ExtractNetworkClass provides a way to perform a extract/modify-in-place/apply workflow.
+// Note that an extracted apply configuration will contain fewer fields than what the fieldManager previously
+// applied if another fieldManager has updated or force applied any of the previously applied fields.
+func ExtractNetworkClass(networkClass *samplecrdv1.NetworkClass, fieldManager string) (*NetworkClassApplyConfiguration, error) {
+	return ExtractNetworkClassFrom(networkClass, fieldManager, "")
+}
+
+// ExtractNetworkClassStatus extracts the applied configuration owned by fieldManager from
+// networkClass for the status subresource.
+func ExtractNetworkClassStatus(networkClass *samplecrdv1.NetworkClass, fieldManager string) (*NetworkClassApplyConfiguration, error) {
+	return ExtractNetworkClassFrom(networkClass, fieldManager, "status")
 }
 
 func (b NetworkClassApplyConfiguration) IsApplyConfiguration() {}
