@@ -15,6 +15,7 @@ import (
 
 	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/controllers/pace"
 )
 
 // accept judges the request by the rules that admission has applied already, or
@@ -56,7 +57,7 @@ func (r *Reconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	if len(blocked) > 0 {
 		// The end of the other Network brings us back; this is for a claim that was
 		// dropped before it was recorded.
-		p.result.RequeueAfter = slowly()
+		p.result.RequeueAfter = pace.Slowly()
 		return p.refuse(samplecrdv1.NetworkReasonOverlap, sentences(blocked))
 	}
 	p.accepted()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/controllers/pace"
 )
 
 // claim makes sure that finalizer and claims are stored before the backend is
@@ -31,7 +32,7 @@ func (r *Reconciler) claim(ctx context.Context, p *pass) (bool, error) {
 	}
 	p.network.Status.Provider = new(p.class.Spec.Provider)
 	p.pending("The address space is claimed; the backend is next")
-	p.result.RequeueAfter = catchUp
+	p.result.RequeueAfter = pace.CatchUp
 	return false, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,28 +21,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/controllers/pace"
 	"github.com/samplecrd/samplecrd/providers"
 )
 
 // Name is the controller's name: in logs, metrics, events and managed fields.
 const Name = "network"
 
-const (
-	workers = 4
-	// timeout bounds one pass. Its steps, backend calls included, get less, so that
-	// the status can still be written when they took too long.
-	timeout, stepsTimeout = 2 * time.Minute, 90 * time.Second
-	// The delays of a retry that is due soon; they double in between.
-	retryBase, retryMost = 100 * time.Millisecond, 30 * time.Second
-	// A retry that waits for somebody comes after four to six minutes, at random,
-	// so that many Networks do not ask at once.
-	slowRetryLeast, slowRetrySpread = 4 * time.Minute, 0.5
-	// confirm is the pause before another look at a backend whose watch is not
-	// there, or has not shown yet what was written: its kind may have been away.
-	confirm = 5 * time.Second
-	// catchUp is the pause in which the cache learns of our own write.
-	catchUp = 20 * time.Millisecond
-)
+// confirm is the pause before another look at a backend whose watch is not there,
+// or has not shown yet what was written: its kind may have been away.
+const confirm = 5 * time.Second
 
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/status,verbs=patch
@@ -58,7 +45,7 @@ type Reconciler struct {
 	recorder   events.EventRecorder
 	backends   map[samplecrdv1.ProviderType]providers.Provider
 	controller controller.Controller
-	own        ownWrites
+	own        pace.Writes
 	claims     *claims
 
 	watching sync.Mutex
@@ -78,13 +65,10 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 	r.controller, err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&samplecrdv1.Network{}, builder.WithPredicates(asked)).
+		Watches(&samplecrdv1.Network{}, r.own.Gone()).
 		Watches(&samplecrdv1.Network{}, handler.EnqueueRequestsFromMapFunc(r.losers), builder.WithPredicates(letsGo)).
 		Watches(&samplecrdv1.NetworkClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), builder.WithPredicates(classChanged)).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			ReconciliationTimeout:   timeout,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryBase, retryMost),
-		}).
+		WithOptions(pace.Options()).
 		Build(reconcile.AsReconciler(mgr.GetClient(), r))
 	return err
 }

@@ -38,7 +38,6 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 	}
 	r.claims.drop(p.network.UID)
 	if p.done || len(released.Finalizers) == 0 {
-		r.own.forget(p.network.UID)
 		p.done = true
 		return false, nil
 	}

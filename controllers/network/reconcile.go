@@ -3,18 +3,14 @@ package network
 import (
 	"context"
 	"errors"
-	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/controllers/pace"
 	"github.com/samplecrd/samplecrd/providers"
 )
 
@@ -41,8 +37,8 @@ type step func(ctx context.Context, p *pass) (next bool, err error)
 
 // Reconcile looks at one Network.
 func (r *Reconciler) Reconcile(ctx context.Context, network *samplecrdv1.Network) (ctrl.Result, error) {
-	if r.own.ahead(network) {
-		return ctrl.Result{RequeueAfter: catchUp}, nil
+	if r.own.Behind(client.ObjectKeyFromObject(network), network.ResourceVersion) {
+		return ctrl.Result{RequeueAfter: pace.CatchUp}, nil
 	}
 	p := &pass{network: network.DeepCopy(), stored: network.Status}
 	err := r.run(ctx, p)
@@ -54,7 +50,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, network *samplecrdv1.Network
 }
 
 func (r *Reconciler) run(ctx context.Context, p *pass) error {
-	ctx, cancel := context.WithTimeout(ctx, stepsTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pace.StepsTimeout)
 	defer cancel()
 	steps := []step{r.accept, r.claim, r.ensure}
 	if p.network.DeletionTimestamp != nil {
@@ -83,7 +79,7 @@ func (r *Reconciler) store(ctx context.Context, p *pass, wanted *samplecrdv1.Net
 	case err != nil:
 		return err
 	}
-	r.own.wrote(wanted)
+	r.own.Wrote(client.ObjectKeyFromObject(wanted), wanted.ResourceVersion)
 	p.changed = true
 	wanted.Status = p.network.Status
 	p.network = wanted
@@ -95,33 +91,8 @@ func (p *pass) fail(err error) error {
 	failure := providers.AsError(err)
 	p.notProgrammed(failure.Reason, failure.Message)
 	if failure.Retry == providers.RetrySlowly {
-		p.result.RequeueAfter = slowly()
+		p.result.RequeueAfter = pace.Slowly()
 		return nil
 	}
 	return err
-}
-
-func slowly() time.Duration { return wait.Jitter(slowRetryLeast, slowRetrySpread) }
-
-// ownWrites remembers the last resource version that we wrote of each Network, so
-// that no pass acts on a cache that is behind it.
-type ownWrites struct{ versions sync.Map }
-
-func (w *ownWrites) wrote(network *samplecrdv1.Network) {
-	w.versions.Store(network.UID, network.ResourceVersion)
-}
-
-func (w *ownWrites) forget(uid types.UID) { w.versions.Delete(uid) }
-
-func (w *ownWrites) ahead(network *samplecrdv1.Network) bool {
-	version, wrote := w.versions.Load(network.UID)
-	if !wrote {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(network.ResourceVersion, version.(string))
-	if err == nil && order < 0 {
-		return true
-	}
-	w.versions.Delete(network.UID)
-	return false
 }

@@ -103,7 +103,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	r.own.wrote(written)
+	r.own.Wrote(client.ObjectKeyFromObject(written), written.ResourceVersion)
 	p.changed = true
 	r.tell(p)
 	return nil

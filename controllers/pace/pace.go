@@ -1,0 +1,88 @@
+// Package pace says when a controller looks at an object again.
+package pace
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const (
+	workers = 4
+	// timeout bounds one pass. Its steps get less, so that the status can still be
+	// written when they took too long.
+	timeout = 2 * time.Minute
+	// StepsTimeout bounds the steps of one pass.
+	StepsTimeout = 90 * time.Second
+	// The delays of a retry that is due soon; they double in between.
+	retryBase, retryMost = 100 * time.Millisecond, 30 * time.Second
+	// A retry that waits for somebody comes after four to six minutes, at random,
+	// so that many objects do not ask at once.
+	slowRetryLeast, slowRetrySpread = 4 * time.Minute, 0.5
+	// CatchUp is the pause in which the cache learns of our own write.
+	CatchUp = 20 * time.Millisecond
+)
+
+// Options are those of every controller that does work.
+func Options() controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		ReconciliationTimeout:   timeout,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryBase, retryMost),
+	}
+}
+
+// Slowly is the delay of a retry that waits for somebody.
+func Slowly() time.Duration { return wait.Jitter(slowRetryLeast, slowRetrySpread) }
+
+// Writes remembers the last resource version that we wrote of each object of one
+// kind, so that no pass acts on a cache that is behind it. The zero value is empty.
+type Writes struct{ versions sync.Map }
+
+// Wrote remembers what the API server answered.
+func (w *Writes) Wrote(key types.NamespacedName, resourceVersion string) {
+	w.versions.Store(key, resourceVersion)
+}
+
+// Is says that this version of the object is the one that we wrote.
+func (w *Writes) Is(object client.Object) bool {
+	version, wrote := w.versions.Load(client.ObjectKeyFromObject(object))
+	return wrote && version == object.GetResourceVersion()
+}
+
+// Behind says that the cache, which holds resourceVersion or "" for nothing, does
+// not have our last write yet.
+func (w *Writes) Behind(key types.NamespacedName, resourceVersion string) bool {
+	version, wrote := w.versions.Load(key)
+	if !wrote {
+		return false
+	}
+	return resourceVersion == "" || older(resourceVersion, version.(string))
+}
+
+// Gone forgets what was written of an object once the cache has seen it go.
+func (w *Writes) Gone() handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			key := client.ObjectKeyFromObject(e.Object)
+			if version, wrote := w.versions.Load(key); wrote && !older(e.Object.GetResourceVersion(), version.(string)) {
+				w.versions.CompareAndDelete(key, version)
+			}
+		},
+	}
+}
+
+func older(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
+}
