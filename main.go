@@ -1,4 +1,4 @@
-// Command samplecrd-controller admits Networks and makes them real.
+// Command samplecrd-controller admits Networks and Foos, and makes them real.
 package main
 
 import (
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 
 	"k8s.io/klog/v2/textlogger"
@@ -27,6 +28,8 @@ type options struct {
 	leaderElection           bool
 	leaderElectionNamespace  string
 	webhooks                 certs.Options
+	fooImage                 string
+	fooMaxReplicas           int
 	log                      *textlogger.Config
 	showVersion, alsoToError bool
 }
@@ -40,6 +43,8 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&opts.probes, "health-probe-bind-address", ":8081", "Where /healthz and /readyz are served.")
 	flags.BoolVar(&opts.leaderElection, "leader-elect", false, "Reconcile only while holding the Lease, so that several replicas can run. Webhooks are served by all.")
 	flags.StringVar(&opts.leaderElectionNamespace, "leader-election-namespace", "", "Namespace of the Lease; in a cluster the Pod's own.")
+	flags.StringVar(&opts.fooImage, "foo-default-image", "nginx:latest", "Container image of Foos without a PodTemplate.")
+	flags.IntVar(&opts.fooMaxReplicas, "foo-max-replicas", 100, "The largest number of replicas that any Foo may ask for; a namespace's annotation can lower it.")
 	flags.BoolVar(&opts.showVersion, "version", false, "Print version and commit, and exit.")
 	flags.BoolVar(&opts.alsoToError, "alsologtostderr", false, "Accepted without effect: logs go to standard error anyway.")
 	opts.webhooks.BindFlags(flags)
@@ -49,6 +54,12 @@ func parse(args []string) (options, error) {
 	}
 	if flags.NArg() > 0 {
 		return opts, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if opts.fooMaxReplicas < 0 || opts.fooMaxReplicas > math.MaxInt32 {
+		return opts, fmt.Errorf("--foo-max-replicas is %d; it must be from 0 to %d", opts.fooMaxReplicas, math.MaxInt32)
+	}
+	if opts.fooImage == "" {
+		return opts, errors.New("--foo-default-image is empty; it must name a container image")
 	}
 	return opts, nil
 }
@@ -84,7 +95,7 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	bundle := newBundle(mgr)
+	bundle := newBundle(mgr, opts)
 	if err := errors.Join(bundle.addChecks(), mgr.Add(bundle)); err != nil {
 		return fmt.Errorf("setting up the manager: %w", err)
 	}

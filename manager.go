@@ -12,7 +12,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -50,7 +49,7 @@ func newManager(opts options) (ctrl.Manager, error) {
 		LeaderElectionReleaseOnCancel: true,
 		// A standby keeps its caches warm, so that a takeover costs the lease alone.
 		Controller: config.Controller{EnableWarmup: new(true)},
-		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:      controllers.CacheOptions(),
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 	})
 	if err != nil {
@@ -63,10 +62,11 @@ func newManager(opts options) (ctrl.Manager, error) {
 // served. Until then the process is alive and not ready.
 type bundle struct {
 	mgr   ctrl.Manager
+	opts  options
 	added atomic.Bool
 }
 
-func newBundle(mgr ctrl.Manager) *bundle { return &bundle{mgr: mgr} }
+func newBundle(mgr ctrl.Manager, opts options) *bundle { return &bundle{mgr: mgr, opts: opts} }
 
 // NeedLeaderElection is false: webhooks are served on every replica.
 func (b *bundle) NeedLeaderElection() bool { return false }
@@ -83,14 +83,15 @@ func (b *bundle) Start(ctx context.Context) error {
 	backends := map[samplecrdv1.ProviderType]providers.Provider{
 		samplecrdv1.ProviderMultus: multus.New(b.mgr.GetClient(), b.mgr.GetAPIReader(), b.mgr.GetCache()),
 	}
-	if err := errors.Join(controllers.Setup(b.mgr, backends), webhooks.Setup(b.mgr, backends)); err != nil {
-		return err
+	// The webhooks read the cache; not ready before it is filled.
+	if err := controllers.FillCache(ctx, b.mgr.GetCache()); err != nil {
+		return fmt.Errorf("filling the cache: %w", err)
 	}
-	for _, kind := range []client.Object{&samplecrdv1.Network{}, &samplecrdv1.NetworkClass{}} {
-		// The webhooks read these; not ready before the caches are filled.
-		if _, err := b.mgr.GetCache().GetInformer(ctx, kind); err != nil {
-			return fmt.Errorf("filling the cache: %w", err)
-		}
+	if err := errors.Join(
+		controllers.Setup(b.mgr, controllers.Options{Backends: backends, FooImage: b.opts.fooImage}),
+		webhooks.Setup(b.mgr, webhooks.Options{Backends: backends, FooMaxReplicas: int32(b.opts.fooMaxReplicas)}),
+	); err != nil {
+		return err
 	}
 	b.added.Store(true)
 	return nil
@@ -98,7 +99,7 @@ func (b *bundle) Start(ctx context.Context) error {
 
 func (b *bundle) ready(*http.Request) error {
 	if !b.added.Load() {
-		return errors.New("waiting for the CRDs of samplecrd.k8s.io")
+		return errors.New("waiting for the API server to serve our kinds")
 	}
 	return nil
 }

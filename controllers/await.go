@@ -3,15 +3,16 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 )
 
@@ -37,20 +38,33 @@ func AwaitKinds(ctx context.Context, client discovery.DiscoveryInterface) error 
 	})
 }
 
+// ours are the resources that have to be served.
+var ours = []schema.GroupVersionResource{
+	samplecrdv1.SchemeGroupVersion.WithResource("networks"),
+	samplecrdv1.SchemeGroupVersion.WithResource("networkclasses"),
+	samplev1alpha1.SchemeGroupVersion.WithResource("foos"),
+}
+
 // missingKinds lists the resources of ours that are not served.
 func missingKinds(client discovery.DiscoveryInterface) ([]string, error) {
-	served, err := client.ServerResourcesForGroupVersion(samplecrdv1.SchemeGroupVersion.String())
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("asking the API server for %s: %w", samplecrdv1.SchemeGroupVersion, err)
-	}
-	missing := []string{"networks", "networkclasses"}
-	if served != nil {
-		for _, resource := range served.APIResources {
-			missing = slices.DeleteFunc(missing, func(name string) bool { return name == resource.Name })
+	served := map[schema.GroupVersionResource]bool{}
+	for _, version := range []schema.GroupVersion{samplecrdv1.SchemeGroupVersion, samplev1alpha1.SchemeGroupVersion} {
+		list, err := client.ServerResourcesForGroupVersion(version.String())
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("asking the API server for %s: %w", version, err)
+		}
+		for _, resource := range list.APIResources {
+			served[version.WithResource(resource.Name)] = true
 		}
 	}
-	for i := range missing {
-		missing[i] += "." + samplecrdv1.GroupName
+	var missing []string
+	for _, resource := range ours {
+		if !served[resource] {
+			missing = append(missing, resource.GroupResource().String())
+		}
 	}
 	return missing, nil
 }

@@ -11,17 +11,29 @@ import (
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers"
+	"github.com/samplecrd/samplecrd/webhooks/foo"
 	"github.com/samplecrd/samplecrd/webhooks/network"
 	"github.com/samplecrd/samplecrd/webhooks/networkclass"
 )
 
+// Options are what the rules are set to.
+type Options struct {
+	// Backends are the providers that NetworkClasses may name; they tell their limits.
+	Backends map[samplecrdv1.ProviderType]providers.Provider
+	// FooMaxReplicas is the largest number of replicas that any Foo may ask for.
+	FooMaxReplicas int32
+}
+
 // Setup registers the webhooks of every kind with mgr's webhook server.
-func Setup(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]providers.Provider) error {
-	if err := network.Setup(mgr, backends); err != nil {
+func Setup(mgr ctrl.Manager, opts Options) error {
+	if err := network.Setup(mgr, opts.Backends); err != nil {
 		return fmt.Errorf("setting up the webhooks of Network: %w", err)
 	}
 	if err := networkclass.Setup(mgr); err != nil {
 		return fmt.Errorf("setting up the webhooks of NetworkClass: %w", err)
+	}
+	if err := foo.Setup(mgr, opts.FooMaxReplicas); err != nil {
+		return fmt.Errorf("setting up the webhooks of Foo: %w", err)
 	}
 	return nil
 }

@@ -1,13 +1,14 @@
 package env
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -28,6 +29,8 @@ type ManagerOptions struct {
 	Webhooks bool
 	// Controllers reconciles.
 	Controllers bool
+	// FooMaxReplicas is the limit of a Foo's replicas; 100 if 0, as the binary's.
+	FooMaxReplicas int32
 	// Client is used in place of the manager's own when it is set, for faults.
 	Client client.NewClientFunc
 }
@@ -59,7 +62,7 @@ func (e *Env) StartManager(opts ManagerOptions) (stop func() error, err error) {
 		WebhookServer: tls.Server(),
 		// Several managers may live in one process, one after the other.
 		Controller: config.Controller{SkipNameValidation: new(true)},
-		Cache:      cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:      controllers.CacheOptions(),
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		NewClient:  opts.Client,
 	})
@@ -67,17 +70,7 @@ func (e *Env) StartManager(opts ManagerOptions) (stop func() error, err error) {
 		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
 	backends := opts.Backends(mgr)
-	if opts.Controllers {
-		if err := controllers.Setup(mgr, backends); err != nil {
-			return nil, err
-		}
-	}
-	if opts.Webhooks {
-		if err := webhooks.Setup(mgr, backends); err != nil {
-			return nil, err
-		}
-	}
-
+	opts.FooMaxReplicas = cmp.Or(opts.FooMaxReplicas, 100)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -85,9 +78,18 @@ func (e *Env) StartManager(opts ManagerOptions) (stop func() error, err error) {
 		cancel()
 		return <-ended
 	}
-	for _, kind := range []client.Object{&samplecrdv1.Network{}, &samplecrdv1.NetworkClass{}} {
-		if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
-			return nil, fmt.Errorf("filling the cache: %w", err)
+	// As the binary does: what is set up reads a cache that is full.
+	if err := controllers.FillCache(ctx, mgr.GetCache()); err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	if opts.Controllers {
+		if err := controllers.Setup(mgr, controllers.Options{Backends: backends, FooImage: "nginx:latest"}); err != nil {
+			return nil, errors.Join(err, stop())
+		}
+	}
+	if opts.Webhooks {
+		if err := webhooks.Setup(mgr, webhooks.Options{Backends: backends, FooMaxReplicas: opts.FooMaxReplicas}); err != nil {
+			return nil, errors.Join(err, stop())
 		}
 	}
 	if opts.Webhooks {

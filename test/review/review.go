@@ -4,7 +4,9 @@ package review
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/samplecrd/samplecrd/apis"
+	"github.com/samplecrd/samplecrd/controllers/foo"
 )
 
 // Webhooks are set up and served in this process; nothing listens.
@@ -44,10 +48,14 @@ type Answer struct {
 func Serve(t testing.TB, setup func(ctrl.Manager) error, objects ...client.Object) Webhooks {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := apis.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apis.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
+	if err := foo.IndexFields(t.Context(), indexer{builder}); err != nil {
+		t.Fatal(err)
+	}
+	reader := builder.Build()
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{
 		Scheme:        scheme,
 		Logger:        logr.Discard(),
@@ -62,6 +70,15 @@ func Serve(t testing.TB, setup func(ctrl.Manager) error, objects ...client.Objec
 		t.Fatal(err)
 	}
 	return Webhooks{mgr.GetWebhookServer().WebhookMux()}
+}
+
+// indexer has a fake client find objects by the fields that the manager's cache
+// finds them by.
+type indexer struct{ builder *fake.ClientBuilder }
+
+func (i indexer) IndexField(_ context.Context, object client.Object, field string, value client.IndexerFunc) error {
+	i.builder.WithIndex(object, field, value)
+	return nil
 }
 
 // Ask sends an AdmissionReview to the webhook at path; without old it is about a

@@ -31,6 +31,11 @@ Everything serves. In another terminal, in this folder:
   kubectl apply -f config/samples/invalid/gateway-outside.yaml
   kubectl get networks.samplecrd.k8s.io,network-attachment-definitions -o wide
 
+  kubectl apply -f config/samples/example-foo.yaml
+  kubectl scale foo/example-foo --replicas=3
+  kubectl get foo,deployments
+
+No Pods run here: the Foo stays at 0 available.
 The controller's log is in %[1]s/controller.log. Ctrl-C ends everything.
 `
 

@@ -98,7 +98,7 @@ var _ = Describe("make run", Ordered, func() {
 	It("serves, and says what to try", func() {
 		Eventually(first).Should(gbytes.Say("Everything serves"))
 		Expect(filepath.Join(dir, "env")).To(BeARegularFile())
-		Eventually(func() []string { return printed(first) }).Should(HaveLen(4))
+		Eventually(func() []string { return printed(first) }).Should(HaveLen(7))
 		commands = printed(first)
 		Expect(commands[0]).To(Equal("source " + dir + "/env"))
 		family = descendants(first.Command.Process.Pid)
@@ -125,6 +125,44 @@ var _ = Describe("make run", Ordered, func() {
 		Expect(exitCode).To(BeZero(), stderr)
 		Expect(stdout).To(MatchRegexp(`network\.samplecrd\.k8s\.io/example-network +192\.168\.0\.0/16 +192\.168\.0\.1 +standard +True`))
 		Expect(stdout).To(ContainSubstring("networkattachmentdefinition.k8s.cni.cncf.io/example-network"))
+	})
+
+	It("makes the Foo's Deployment, and follows its scale", func() {
+		stdout, stderr, exitCode := bash(home, commands[0]+"\n"+commands[4])
+		Expect(exitCode).To(BeZero(), stderr)
+		Expect(stdout).To(ContainSubstring("foo.samplecontroller.k8s.io/example-foo created"))
+		deployed := func(path string) func() string {
+			return func() string {
+				stdout, _, _ := bash(home, commands[0]+"\nkubectl get deployment example-foo -o jsonpath='"+path+"'")
+				return stdout
+			}
+		}
+		Eventually(deployed("{.spec.replicas} {.metadata.ownerReferences[?(@.controller)].kind}/{.metadata.ownerReferences[?(@.controller)].name}")).Should(Equal("1 Foo/example-foo"))
+		stdout, stderr, exitCode = bash(home, commands[0]+"\n"+commands[5])
+		Expect(exitCode).To(BeZero(), stderr)
+		Expect(stdout).To(ContainSubstring("example-foo scaled"))
+		Eventually(deployed("{.spec.replicas}")).Should(Equal("3"))
+	})
+
+	DescribeTable("refuses a bad scale with a sentence that helps", func(command, sentence string) {
+		stdout, stderr, exitCode := bash(home, commands[0]+"\n"+command)
+		Expect(exitCode).NotTo(BeZero())
+		Expect(stdout).To(BeEmpty())
+		Expect(stderr).To(ContainSubstring(sentence))
+	},
+		Entry("above the limit", "kubectl scale foo/example-foo --replicas=101",
+			"spec.replicas: Invalid value: 101: must be at most 100, the manager's limit (--foo-max-replicas)"),
+		Entry("below zero, which kubectl scale itself never sends",
+			`kubectl patch foo/example-foo --subresource=scale --type=merge -p '{"spec": {"replicas": -1}}'`,
+			"spec.replicas: Invalid value: -1: "),
+	)
+
+	It("shows the Foo and what it became", func() {
+		stdout, stderr, exitCode := bash(home, commands[0]+"\n"+commands[6])
+		Expect(exitCode).To(BeZero(), stderr)
+		Expect(stdout).To(MatchRegexp(`NAME +DEPLOYMENT +DESIRED +AVAILABLE +READY +AGE`))
+		Expect(stdout).To(MatchRegexp(`foo\.samplecontroller\.k8s\.io/example-foo +example-foo +3 +0 +False +\d+`))
+		Expect(stdout).To(MatchRegexp(`deployment\.apps/example-foo +0/3 `))
 	})
 
 	It("keeps a second one away, and is not disturbed by it", func() {

@@ -50,12 +50,30 @@ type Gate[T Object, F any] struct {
 // Register serves kind's webhooks, at the paths that controller-runtime derives
 // from the kind of object.
 func Register[T Object, F any](mgr ctrl.Manager, object T, kind Kind[T, F]) error {
-	gvk, err := mgr.GetClient().GroupVersionKindFor(object)
+	g, err := newGate(mgr, object, kind)
 	if err != nil {
 		return err
 	}
-	g := &Gate[T, F]{kind: kind, group: gvk.GroupKind(), scheme: mgr.GetScheme()}
 	return ctrl.NewWebhookManagedBy(mgr, object).WithDefaulter(g).WithValidator(g).Complete()
+}
+
+// RegisterValidator serves kind's validating webhook alone, at path: for a
+// subresource, whose kind does not tell whose it is and which has nothing to fill
+// in.
+func RegisterValidator[T Object, F any](mgr ctrl.Manager, object T, path string, kind Kind[T, F]) error {
+	g, err := newGate(mgr, object, kind)
+	if err != nil {
+		return err
+	}
+	return ctrl.NewWebhookManagedBy(mgr, object).WithValidator(g).WithValidatorCustomPath(path).Complete()
+}
+
+func newGate[T Object, F any](mgr ctrl.Manager, object T, kind Kind[T, F]) (*Gate[T, F], error) {
+	gvk, err := mgr.GetClient().GroupVersionKindFor(object)
+	if err != nil {
+		return nil, err
+	}
+	return &Gate[T, F]{kind: kind, group: gvk.GroupKind(), scheme: mgr.GetScheme()}, nil
 }
 
 // Default fills in object and refuses it if it is then still wrong.

@@ -57,7 +57,7 @@ func (k *kind) Validate(object, old *corev1.ConfigMap, _ string) ([]string, fiel
 	return []string{"colour is " + object.Data["colour"]}, errs
 }
 
-func newGate(k *kind) (*Gate[*corev1.ConfigMap, string], *runtime.Scheme) {
+func openGate(k *kind) (*Gate[*corev1.ConfigMap, string], *runtime.Scheme) {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		panic(err)
@@ -114,7 +114,7 @@ func TestDefault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &kind{fact: "blue", fault: tc.fault}
-			g, scheme := newGate(k)
+			g, scheme := openGate(k)
 			response := admission.WithDefaulter(scheme, g).Handle(t.Context(), tc.request)
 			if response.Allowed != (tc.wantCode == 0) {
 				t.Fatalf("allowed is %t: %v", response.Allowed, response.Result)
@@ -156,7 +156,7 @@ func checkRefused(t *testing.T, response admission.Response, code int32, causes 
 // The stored object is exactly what was stored: nothing of the new one is in it.
 func TestDefaultReadsTheStoredObject(t *testing.T) {
 	k := &kind{}
-	g, scheme := newGate(k)
+	g, scheme := openGate(k)
 	request := update(t, map[string]string{"a": "old"}, map[string]string{"a": "new", "added": "1"})
 	request.Object.Raw = []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","labels":{"l":"1"},"managedFields":[{"manager":"m"}]},"immutable":true,"data":{"a":"new","added":"1"}}`)
 	if response := admission.WithDefaulter(scheme, g).Handle(t.Context(), request); !response.Allowed {
@@ -176,7 +176,7 @@ func TestValidate(t *testing.T) {
 	good, bad := &corev1.ConfigMap{Data: map[string]string{"colour": "red"}}, &corev1.ConfigMap{Data: map[string]string{"bad": "1", "worse": "2"}}
 	t.Run("a sound object is warned of, and not filled in", func(t *testing.T) {
 		k := &kind{fact: "blue"}
-		g, _ := newGate(k)
+		g, _ := openGate(k)
 		object := &corev1.ConfigMap{}
 		warnings, err := g.ValidateCreate(t.Context(), object)
 		if err != nil || len(warnings) != 1 || object.Data != nil {
@@ -184,33 +184,33 @@ func TestValidate(t *testing.T) {
 		}
 	})
 	t.Run("a bad object is refused with all faults", func(t *testing.T) {
-		g, _ := newGate(&kind{})
+		g, _ := openGate(&kind{})
 		_, err := g.ValidateCreate(t.Context(), bad)
 		if status := apierrors.APIStatus(nil); !errors.As(err, &status) || !apierrors.IsInvalid(err) || len(status.Status().Details.Causes) != 2 {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("a change to a bad object is refused", func(t *testing.T) {
-		g, _ := newGate(&kind{})
+		g, _ := openGate(&kind{})
 		if _, err := g.ValidateUpdate(t.Context(), good, bad); !apierrors.IsInvalid(err) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("no change is let through without a look", func(t *testing.T) {
 		k := &kind{fault: errors.New("no cache")}
-		g, _ := newGate(k)
+		g, _ := openGate(k)
 		if warnings, err := g.ValidateUpdate(t.Context(), bad, bad.DeepCopy()); err != nil || warnings != nil || k.gathered > 0 {
 			t.Errorf("got %q, %v, facts read %d times", warnings, err, k.gathered)
 		}
 	})
 	t.Run("facts that cannot be read: try again", func(t *testing.T) {
-		g, _ := newGate(&kind{fault: errors.New("no cache")})
+		g, _ := openGate(&kind{fault: errors.New("no cache")})
 		if _, err := g.ValidateCreate(t.Context(), good); !apierrors.IsServiceUnavailable(err) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("deletion is allowed", func(t *testing.T) {
-		g, _ := newGate(&kind{fault: errors.New("no cache")})
+		g, _ := openGate(&kind{fault: errors.New("no cache")})
 		if warnings, err := g.ValidateDelete(t.Context(), bad); err != nil || warnings != nil {
 			t.Errorf("got %q, %v", warnings, err)
 		}

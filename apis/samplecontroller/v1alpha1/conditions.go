@@ -6,7 +6,8 @@ package v1alpha1
 //	| condition | status | reason                   | what it means, and who acts next                            |
 //	|-----------|--------|--------------------------|-------------------------------------------------------------|
 //	| Ready     | True   | Ready                    | the Deployment is as asked, and every replica is available  |
-//	| Ready     | False  | Progressing              | the Deployment is as asked, its Pods are not yet            |
+//	| Ready     | False  | Progressing              | the Deployment is as asked and its Pods are on their way,   |
+//	|           |        |                          | or one of its name is on its way out                        |
 //	| Ready     | False  | ReplicaFailure           | Pods cannot be created; the Deployment's own reason is told |
 //	| Ready     | False  | ProgressDeadlineExceeded | the Deployment gave up waiting; look at its Pods            |
 //	| Ready     | False  | ErrResourceExists        | a Deployment of that name is not this Foo's; it waits       |

@@ -16,6 +16,9 @@ const (
 	AnnotationAdoptBy = "samplecontroller.k8s.io/adopt-by"
 )
 
+// FieldDeploymentName is the field that Foos can be selected by.
+const FieldDeploymentName = "spec.deploymentName"
+
 // Foo keeps a Deployment at a number of replicas.
 //
 // +genclient

@@ -1,9 +1,12 @@
 package admission_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,9 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
 	"github.com/samplecrd/samplecrd/test/env"
 )
 
@@ -67,6 +73,19 @@ func mergePatch(object *unstructured.Unstructured, body string) answer {
 	})
 }
 
+// post sends a new object in the caller's own bytes.
+func post(path, body string) (response *http.Response, text string) {
+	GinkgoHelper()
+	caller, err := rest.HTTPClientFor(control.Config)
+	Expect(err).NotTo(HaveOccurred())
+	response, err = caller.Post(strings.TrimSuffix(control.Config.Host, "/")+path, "application/json", strings.NewReader(body))
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	read, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return response, string(read)
+}
+
 // stored reads object anew.
 func stored(object *unstructured.Unstructured) *unstructured.Unstructured {
 	GinkgoHelper()
@@ -86,6 +105,9 @@ func exists(object *unstructured.Unstructured) bool {
 func newObject(kind, namespace, name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetAPIVersion("samplecrd.k8s.io/v1")
+	if kind == "Foo" {
+		object.SetAPIVersion("samplecontroller.k8s.io/v1alpha1")
+	}
 	object.SetKind(kind)
 	object.SetNamespace(namespace)
 	object.SetName(name)
@@ -97,10 +119,25 @@ func network(namespace, name, spec string) *unstructured.Unstructured {
 	return withSpec(newObject("Network", namespace, name), spec)
 }
 
+// foo builds a Foo whose spec is written as YAML.
+func foo(namespace, name, spec string) *unstructured.Unstructured {
+	return withSpec(newObject("Foo", namespace, name), spec)
+}
+
 // withSpec gives a copy of object with another spec, written as YAML.
 func withSpec(object *unstructured.Unstructured, spec string) *unstructured.Unstructured {
 	GinkgoHelper()
 	return withField(object, "spec", spec)
+}
+
+// replicasOf gives spec.replicas of a Foo, nil when there are none.
+func replicasOf(object *unstructured.Unstructured) *int32 {
+	GinkgoHelper()
+	text, err := object.MarshalJSON()
+	Expect(err).NotTo(HaveOccurred())
+	var typed samplev1alpha1.Foo
+	Expect(json.Unmarshal(text, &typed)).To(Succeed())
+	return typed.Spec.Replicas
 }
 
 func newNamespace() string {
@@ -226,8 +263,11 @@ func judged(spec string, want verdict) {
 // withField gives a copy of object with another field at its top, written as YAML.
 func withField(object *unstructured.Unstructured, name, text string) *unstructured.Unstructured {
 	GinkgoHelper()
+	written, err := yaml.YAMLToJSON([]byte(text))
+	Expect(err).NotTo(HaveOccurred(), text)
 	var value any
-	Expect(yaml.Unmarshal([]byte(text), &value)).To(Succeed(), text)
+	// Which reads whole numbers as what they are, as a client does.
+	Expect(utiljson.Unmarshal(written, &value)).To(Succeed(), text)
 	changed := object.DeepCopy()
 	changed.Object[name] = value
 	return changed
@@ -235,5 +275,14 @@ func withField(object *unstructured.Unstructured, name, text string) *unstructur
 
 // manifest writes a Network as a file for kubectl.
 func manifest(namespace, name, spec string) string {
-	return fmt.Sprintf("apiVersion: samplecrd.k8s.io/v1\nkind: Network\nmetadata: {namespace: %s, name: %s}\nspec: %s\n", namespace, name, spec)
+	return file("samplecrd.k8s.io/v1", "Network", namespace, name, spec)
+}
+
+// fooManifest writes a Foo as a file for kubectl.
+func fooManifest(namespace, name, spec string) string {
+	return file("samplecontroller.k8s.io/v1alpha1", "Foo", namespace, name, spec)
+}
+
+func file(version, kind, namespace, name, spec string) string {
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {namespace: %s, name: %s}\nspec: %s\n", version, kind, namespace, name, spec)
 }

@@ -1,9 +1,7 @@
 package admission_test
 
 import (
-	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -11,7 +9,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/samplecrd/samplecrd/test/env"
@@ -30,6 +27,21 @@ var _ = Describe("Operations", func() {
 		expectAccepted(mergePatch(subject, `{"metadata":{"labels":{"colour":"blue"}}}`))
 		expectAccepted(mergePatch(subject, `{"spec":{"deletionPolicy":"Retain"}}`))
 		expectAccepted(mergePatch(subject, `{"metadata":{"finalizers":["example.org/other"]}}`))
+		expectAccepted(mergePatch(subject, `{"metadata":{"finalizers":null}}`))
+		Expect(exists(subject)).To(BeFalse())
+	})
+
+	It("WO-13: a terminating Foo is judged, and can always lose its finalizers", func() {
+		subject := foo(newNamespace(), "subject", `{deploymentName: web, replicas: 2}`)
+		subject.SetFinalizers([]string{"example.org/hold", "example.org/other"})
+		expectAccepted(create(subject))
+		Expect(user.Delete(ctx, subject.DeepCopy())).To(Succeed())
+		Expect(stored(subject).GetDeletionTimestamp()).NotTo(BeNil())
+
+		expectRefusal(mergePatch(subject, `{"spec":{"deploymentName":"a_b"}}`), "spec.deploymentName", `"a_b"`)
+		expectLimit(scaleTo(subject, 101), "101", byManager)
+		expectAccepted(scaleTo(subject, 1))
+		expectAccepted(mergePatch(subject, `{"metadata":{"labels":{"colour":"blue"},"finalizers":["example.org/other"]}}`))
 		expectAccepted(mergePatch(subject, `{"metadata":{"finalizers":null}}`))
 		Expect(exists(subject)).To(BeFalse())
 	})
@@ -53,14 +65,8 @@ var _ = Describe("Operations", func() {
 		namespace := newNamespace()
 		body, err := network(namespace, "subject", spec).MarshalJSON()
 		Expect(err).NotTo(HaveOccurred())
-		caller, err := rest.HTTPClientFor(control.Config)
-		Expect(err).NotTo(HaveOccurred())
-		response, err := caller.Post(strings.TrimSuffix(control.Config.Host, "/")+"/apis/samplecrd.k8s.io/v1/namespaces/"+namespace+"/networks", "application/json", strings.NewReader(string(body)))
-		Expect(err).NotTo(HaveOccurred())
-		defer func() { _ = response.Body.Close() }()
-		text, err := io.ReadAll(response.Body)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(response.StatusCode).To(Equal(http.StatusCreated), "%s", text)
+		response, text := post("/apis/samplecrd.k8s.io/v1/namespaces/"+namespace+"/networks", string(body))
+		Expect(response.StatusCode).To(Equal(http.StatusCreated), text)
 
 		headers, errs := utilnet.ParseWarningHeaders(response.Header.Values("Warning"))
 		Expect(errs).To(BeEmpty())
@@ -103,10 +109,24 @@ var _ = Describe("Operations", func() {
 		Expect(specOf(kept, "gateway")).To(Equal("198.51.100.1"))
 	})
 
+	It("WO-20: a field of a Foo that the binary does not know survives, also scaling", func() {
+		DeferCleanup(closeGates)
+		install(func(crd *apiextensionsv1.CustomResourceDefinition) {
+			spec := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+			spec.Properties["colour"] = apiextensionsv1.JSONSchemaProps{Type: "string", MaxLength: new(int64(20))}
+		})
+		Eventually(func() string { return specOf(probeFoo(`{deploymentName: web, colour: blue}`).object, "colour") }).Should(Equal("blue"))
+		subject := foo(newNamespace(), "subject", `{deploymentName: web, colour: blue}`)
+		expectAccepted(create(subject))
+		expectAccepted(mergePatch(subject, `{"spec":{"deploymentName":"web2"}}`))
+		expectAccepted(scaleTo(subject, 3))
+		Expect(stored(subject).Object["spec"]).To(Equal(map[string]any{"deploymentName": "web2", "colour": "blue", "replicas": int64(3)}))
+	})
+
 	It("WO-27: the CRDs are accepted and say that they are not approved", func() {
 		crds, err := env.CRDs()
 		Expect(err).NotTo(HaveOccurred())
-		Expect(crds).To(HaveLen(2))
+		Expect(crds).To(HaveLen(3))
 		for _, crd := range crds {
 			var installed apiextensionsv1.CustomResourceDefinition
 			Expect(user.Get(ctx, client.ObjectKeyFromObject(crd), &installed)).To(Succeed())
@@ -122,20 +142,25 @@ var _ = Describe("Operations", func() {
 		Expect(control.Webhooks.ValidatingWebhooks).To(HaveLen(1))
 		var mutating, validating []string
 		for _, webhook := range control.Webhooks.MutatingWebhooks[0].Webhooks {
-			mutating = append(mutating, webhook.Name)
-			expectBounds(webhook.Rules, *webhook.FailurePolicy, *webhook.TimeoutSeconds, *webhook.SideEffects, *webhook.MatchPolicy, webhook.MatchConditions)
+			aim := expectBounds(webhook.Rules, *webhook.FailurePolicy, *webhook.TimeoutSeconds, *webhook.SideEffects, *webhook.MatchPolicy, webhook.MatchConditions)
+			mutating = append(mutating, webhook.Name+" for "+aim)
 		}
 		for _, webhook := range control.Webhooks.ValidatingWebhooks[0].Webhooks {
-			validating = append(validating, webhook.Name)
-			expectBounds(webhook.Rules, *webhook.FailurePolicy, *webhook.TimeoutSeconds, *webhook.SideEffects, *webhook.MatchPolicy, webhook.MatchConditions)
+			aim := expectBounds(webhook.Rules, *webhook.FailurePolicy, *webhook.TimeoutSeconds, *webhook.SideEffects, *webhook.MatchPolicy, webhook.MatchConditions)
+			validating = append(validating, webhook.Name+" for "+aim)
 		}
-		for _, names := range [][]string{mutating, validating} {
-			Expect(names).To(HaveLen(2))
-			Expect(slices.Compact(slices.Sorted(slices.Values(names)))).To(HaveLen(len(names)), "%q are unique", names)
-			for _, name := range names {
-				Expect(len(strings.Split(name, "."))).To(BeNumerically(">=", 3), name)
-			}
-		}
+		// Each name has three parts or more and is unique in its configuration.
+		Expect(mutating).To(ConsistOf(
+			"default.network.samplecrd.k8s.io for networks",
+			"default.networkclass.samplecrd.k8s.io for networkclasses",
+			"default.foo.samplecontroller.k8s.io for foos",
+		))
+		Expect(validating).To(ConsistOf(
+			"validate.network.samplecrd.k8s.io for networks",
+			"validate.networkclass.samplecrd.k8s.io for networkclasses",
+			"validate.foo.samplecontroller.k8s.io for foos",
+			"scale.foo.samplecontroller.k8s.io for foos/scale",
+		))
 	})
 })
 
@@ -163,20 +188,30 @@ func condition(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensions
 	return apiextensionsv1.CustomResourceDefinitionCondition{}
 }
 
+// expectBounds gives the only resource that the rules are about.
 func expectBounds(rules []admissionregistrationv1.RuleWithOperations, failure admissionregistrationv1.FailurePolicyType, timeout int32,
-	effects admissionregistrationv1.SideEffectClass, match admissionregistrationv1.MatchPolicyType, conditions []admissionregistrationv1.MatchCondition) {
+	effects admissionregistrationv1.SideEffectClass, match admissionregistrationv1.MatchPolicyType, conditions []admissionregistrationv1.MatchCondition) string {
 	GinkgoHelper()
-	Expect(rules).NotTo(BeEmpty())
-	for _, rule := range rules {
-		Expect(rule.APIGroups).To(Equal([]string{"samplecrd.k8s.io"}))
-		Expect(rule.APIVersions).To(Equal([]string{"v1"}))
-		Expect(rule.Resources).To(HaveEach(BeElementOf("networks", "networkclasses")))
-		Expect(rule.Operations).To(ConsistOf(admissionregistrationv1.Create, admissionregistrationv1.Update))
+	Expect(rules).To(HaveLen(1))
+	Expect(rules[0].Resources).To(HaveLen(1))
+	resource := rules[0].Resources[0]
+	group, version := "samplecrd.k8s.io", "v1"
+	operations := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
+	changed := "request.operation == 'CREATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"
+	if strings.HasPrefix(resource, "foos") {
+		group, version = "samplecontroller.k8s.io", "v1alpha1"
 	}
+	if resource == "foos/scale" {
+		operations = operations[1:]
+		changed = "!has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"
+	}
+	Expect(rules[0].APIGroups).To(Equal([]string{group}))
+	Expect(rules[0].APIVersions).To(Equal([]string{version}))
+	Expect(rules[0].Operations).To(ConsistOf(operations))
 	Expect(failure).To(Equal(admissionregistrationv1.Fail))
 	Expect(timeout).To(BeEquivalentTo(5))
 	Expect(effects).To(Equal(admissionregistrationv1.SideEffectClassNone))
 	Expect(match).To(Equal(admissionregistrationv1.Equivalent))
-	Expect(conditions).To(HaveLen(1))
-	Expect(conditions[0].Expression).To(ContainSubstring("object.spec != oldObject.spec"))
+	Expect(conditions).To(HaveExactElements(HaveField("Expression", changed)))
+	return resource
 }

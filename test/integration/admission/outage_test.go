@@ -13,12 +13,14 @@ import (
 
 var _ = Describe("While the manager is away", Ordered, ContinueOnFailure, func() {
 	var namespace string
-	var kept, doomed *unstructured.Unstructured
+	var kept, keptFoo, doomed *unstructured.Unstructured
 
 	BeforeAll(func() {
 		namespace = newNamespace()
 		kept = network(namespace, "kept", `{cidr: 10.0.0.0/24}`)
 		expectAccepted(create(kept))
+		keptFoo = foo(namespace, "kept", `{deploymentName: kept, replicas: 2}`)
+		expectAccepted(create(keptFoo))
 		doomed = network(namespace, "doomed", `{cidr: 10.2.0.0/24}`)
 		expectAccepted(create(doomed))
 		DeferCleanup(serveWebhooks)
@@ -37,6 +39,18 @@ var _ = Describe("While the manager is away", Ordered, ContinueOnFailure, func()
 		Entry(nil, `{cidr: 10.1.0.0/24}`),
 	)
 
+	DescribeTable("WO-28: a Foo is neither let in nor stored", func(spec string) {
+		subject := foo(namespace, "subject", spec)
+		a := create(subject)
+		Expect(apierrors.IsInternalError(a.err)).To(BeTrue(), "%v", a.err)
+		Expect(a.err).To(MatchError(ContainSubstring("failed calling webhook")))
+		Expect(exists(subject)).To(BeFalse())
+	},
+		func(spec string) string { return spec },
+		Entry(nil, `{deploymentName: a_b}`),
+		Entry(nil, `{deploymentName: web}`),
+	)
+
 	It("WO-28: kubectl says so", func() {
 		result := kubectl(manifest(namespace, "subject", `{cidr: 10.1.0.0/24}`), "create", "-f", "-")
 		Expect(result.ExitCode).To(Equal(1))
@@ -45,13 +59,25 @@ var _ = Describe("While the manager is away", Ordered, ContinueOnFailure, func()
 
 	It("a change of the spec waits for the manager", func() {
 		Expect(apierrors.IsInternalError(mergePatch(kept, `{"spec":{"mtu":1400}}`).err)).To(BeTrue())
+		Expect(apierrors.IsInternalError(mergePatch(keptFoo, `{"spec":{"deploymentName":"other"}}`).err)).To(BeTrue())
+	})
+
+	It("so does another scale", func() {
+		for _, count := range []int32{1, 3, 101} {
+			a := scaleTo(keptFoo, count)
+			Expect(apierrors.IsInternalError(a.err)).To(BeTrue(), "%v", a.err)
+		}
+		expectReplicas(keptFoo, 2)
+		expectAccepted(scaleTo(keptFoo, 2))
 	})
 
 	It("labels and finalizers can be changed", func() {
-		expectAccepted(mergePatch(kept, `{"metadata":{"labels":{"colour":"blue"},"finalizers":["example.org/hold"]}}`))
-		expectAccepted(mergePatch(kept, `{"metadata":{"finalizers":null}}`))
-		Expect(stored(kept).GetFinalizers()).To(BeEmpty())
-		expectAccepted(update(stored(kept)))
+		for _, object := range []*unstructured.Unstructured{kept, keptFoo} {
+			expectAccepted(mergePatch(object, `{"metadata":{"labels":{"colour":"blue"},"finalizers":["example.org/hold"]}}`))
+			expectAccepted(mergePatch(object, `{"metadata":{"finalizers":null}}`))
+			Expect(stored(object).GetFinalizers()).To(BeEmpty())
+			expectAccepted(update(stored(object)))
+		}
 	})
 
 	It("status can be written", func() {
@@ -59,6 +85,11 @@ var _ = Describe("While the manager is away", Ordered, ContinueOnFailure, func()
 		Expect(user.Get(ctx, client.ObjectKeyFromObject(kept), &typed)).To(Succeed())
 		typed.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Pending", LastTransitionTime: metav1.Now()}}
 		Expect(user.Status().Update(ctx, &typed)).To(Succeed())
+
+		foo := typedFoo(keptFoo)
+		Expect(user.Get(ctx, client.ObjectKeyFromObject(foo), foo)).To(Succeed())
+		foo.Status.AvailableReplicas = new(int32(0))
+		Expect(user.Status().Update(ctx, foo)).To(Succeed())
 	})
 
 	It("a Network can be deleted", func() {
@@ -71,5 +102,8 @@ var _ = Describe("While the manager is away", Ordered, ContinueOnFailure, func()
 		expectRefusal(create(network(namespace, "subject", `{cidr: 300.1.1.1/8}`)), "spec.cidr")
 		expectAccepted(create(network(namespace, "subject", `{cidr: 10.1.0.0/24}`)))
 		expectAccepted(mergePatch(kept, `{"spec":{"mtu":1400}}`))
+		expectRefusal(create(foo(namespace, "subject", `{deploymentName: a_b}`)), "spec.deploymentName")
+		expectAccepted(create(foo(namespace, "subject", `{deploymentName: web}`)))
+		expectAccepted(scaleTo(keptFoo, 3))
 	})
 })

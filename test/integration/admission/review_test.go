@@ -27,20 +27,23 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// The paths under which the webhooks of Network are served.
+// The two webhooks of a kind, as the paths begin under which they are served.
 const (
-	defaulting = "/mutate-samplecrd-k8s-io-v1-network"
-	validating = "/validate-samplecrd-k8s-io-v1-network"
+	defaulting = "mutate"
+	validating = "validate"
 )
 
 // review asks one webhook directly, as the API server does, so that its verdict
 // and its patch are seen apart from the CRD's rules. old is nil in a create.
-func review(path string, object, old *unstructured.Unstructured) *admissionv1.AdmissionResponse {
+func review(webhook string, object, old *unstructured.Unstructured) *admissionv1.AdmissionResponse {
 	GinkgoHelper()
+	kind := object.GroupVersionKind()
+	singular := strings.ToLower(kind.Kind)
+	path := strings.Join([]string{"/" + webhook, strings.ReplaceAll(kind.Group, ".", "-"), kind.Version, singular}, "-")
 	request := &admissionv1.AdmissionRequest{
 		UID:       types.UID("review"),
-		Kind:      metav1.GroupVersionKind{Group: "samplecrd.k8s.io", Version: "v1", Kind: "Network"},
-		Resource:  metav1.GroupVersionResource{Group: "samplecrd.k8s.io", Version: "v1", Resource: "networks"},
+		Kind:      metav1.GroupVersionKind(kind),
+		Resource:  metav1.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: singular + "s"},
 		Name:      object.GetName(),
 		Namespace: object.GetNamespace(),
 		Operation: admissionv1.Create,
@@ -121,7 +124,7 @@ func asStored(object *unstructured.Unstructured) *unstructured.Unstructured {
 	metadata["creationTimestamp"] = "2026-01-01T00:00:00Z"
 	metadata["generation"] = int64(1)
 	metadata["managedFields"] = []any{map[string]any{
-		"manager": "user", "operation": "Update", "apiVersion": "samplecrd.k8s.io/v1", "time": "2026-01-01T00:00:00Z",
+		"manager": "user", "operation": "Update", "apiVersion": dressed.GetAPIVersion(), "time": "2026-01-01T00:00:00Z",
 		"fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:spec": map[string]any{"f:cidr": map[string]any{}}},
 	}}
 	if _, has := dressed.Object["status"]; !has {

@@ -1,5 +1,5 @@
-// Package admission_test sends Networks and NetworkClasses to a real API server,
-// with our webhooks, with the CRD's rules alone, and through the real kubectl.
+// Package admission_test sends Networks, NetworkClasses and Foos to a real API
+// server, with our webhooks, with the CRD's rules alone, and through the real kubectl.
 package admission_test
 
 import (
@@ -56,7 +56,12 @@ func serveWebhooks() {
 	if stopManager != nil {
 		return
 	}
-	stop, err := control.StartManager(env.ManagerOptions{Webhooks: true})
+	serve(env.ManagerOptions{Webhooks: true})
+}
+
+func serve(opts env.ManagerOptions) {
+	GinkgoHelper()
+	stop, err := control.StartManager(opts)
 	Expect(err).NotTo(HaveOccurred())
 	stopManager = stop
 	Eventually(inForce).Should(BeTrue(), "the webhooks answer")

@@ -41,7 +41,8 @@ var _ = Describe("The command line", func() {
 		Expect(got.exitCode).To(BeZero(), got.stderr)
 		Expect(got.stdout + got.stderr).To(And(
 			ContainSubstring("-kubeconfig"), ContainSubstring("-master"), ContainSubstring("-alsologtostderr"),
-			ContainSubstring("-leader-elect"), ContainSubstring("-v")))
+			ContainSubstring("-leader-elect"), ContainSubstring("-v"),
+			ContainSubstring("-foo-max-replicas"), ContainSubstring("-foo-default-image")))
 		Expect(got.stderr).NotTo(ContainSubstring("help requested"))
 	})
 
@@ -55,9 +56,29 @@ var _ = Describe("The command line", func() {
 		Entry("an unknown flag", "-lieder-elect", "--lieder-elect"),
 		Entry("a stray argument", `"true"`, "--leader-elect", "true"),
 		Entry("a flag of another type", "webhook-port", "--webhook-port=https"),
+		Entry("a negative limit of replicas", "--foo-max-replicas is -1; it must be from 0 to 2147483647", "--foo-max-replicas=-1"),
+		Entry("a limit that no Foo can reach", "--foo-max-replicas is 2147483648; it must be from 0 to 2147483647", "--foo-max-replicas=2147483648"),
+		Entry("a limit that is no number", `invalid value "abc" for flag -foo-max-replicas`, "--foo-max-replicas=abc"),
+		Entry("no limit where one is named", `invalid value "" for flag -foo-max-replicas`, "--foo-max-replicas="),
+		Entry("no image", "--foo-default-image is empty; it must name a container image", "--foo-default-image="),
 		Entry("a kubeconfig that is not there", "/nowhere/kubeconfig", "--kubeconfig=/nowhere/kubeconfig"),
 		Entry("an address that is none", "somewhere", "--master=http://127.0.0.1:1", "--health-probe-bind-address=somewhere"),
 	)
+
+	It("holds every Foo to the limit, and makes its Pods from the image", func() {
+		serve(networks, classes, foos)
+		manager := start("--foo-max-replicas=3", "--foo-default-image=registry.example/shop:1.2")
+		DeferCleanup(manager.kill)
+		Eventually(manager.ready).Should(BeTrue())
+		foo := newFoo(newNamespace(), "a", 3)
+		Eventually(cluster.Client.Create).WithArguments(ctx, foo).Should(Succeed())
+		Expect(cluster.Client.Create(ctx, newFoo(foo.Namespace, "b", 4))).To(beOver(3))
+		Expect(scale(foo, 4)).To(beOver(3))
+		Eventually(deployment(foo)).Should(And(
+			HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(3))),
+			HaveField("Spec.Template.Spec.Containers", ConsistOf(HaveField("Image", "registry.example/shop:1.2")))))
+		Expect(manager.Stop()).To(Succeed())
+	})
 
 	It("says that the API server cannot be reached, and waits for it, alive", func() {
 		manager := start("--master=https://127.0.0.1:1")

@@ -22,6 +22,7 @@ var _ = Describe("Whatever comes late, goes and comes back", Ordered, func() {
 	)
 
 	BeforeAll(func() {
+		withdraw(every...)
 		manager, shop = start(), newNamespace()
 		DeferCleanup(func() { manager.kill() })
 	})
@@ -33,19 +34,22 @@ var _ = Describe("Whatever comes late, goes and comes back", Ordered, func() {
 	It("is alive on an empty cluster, not ready, and says once what it waits for", func() {
 		Eventually(manager.live).Should(BeTrue())
 		Eventually(manager.waits).Should(HaveLen(1))
-		Expect(manager.waits()[0]).To(And(ContainSubstring(networks), ContainSubstring(classes)))
+		Expect(manager.waits()[0]).To(miss(networks, classes, foos))
 		Consistently(func(g Gomega) {
 			g.Expect(manager.ready()).To(BeFalse())
 			g.Expect(manager.waits()).To(HaveLen(1))
 		}).Should(Succeed())
 	})
 
-	It("says what is still missing when one CRD has come", func() {
+	It("says what is still missing when one CRD has come, and another one", func() {
 		serve(classes)
 		Eventually(manager.waits).Should(HaveLen(2))
-		Expect(manager.waits()[1]).To(And(ContainSubstring(networks), Not(ContainSubstring(classes))))
+		Expect(manager.waits()[1]).To(miss(networks, foos))
+		serve(foos)
+		Eventually(manager.waits).Should(HaveLen(3))
+		Expect(manager.waits()[2]).To(miss(networks))
 		Consistently(manager.ready).Should(BeFalse())
-		Expect(manager.waits()).To(HaveLen(2))
+		Expect(manager.waits()).To(HaveLen(3))
 	})
 
 	It("is ready when the last CRD has come, and judges what is written", func() {
@@ -56,6 +60,9 @@ var _ = Describe("Whatever comes late, goes and comes back", Ordered, func() {
 			bad.Spec.CIDR, bad.Spec.Gateway = "10.0.0.0/24", "10.0.0.255"
 			return cluster.Client.Create(ctx, bad)
 		}).Should(And(MatchError(apierrors.IsInvalid, "IsInvalid"), MatchError(ContainSubstring("broadcast"))), "only the webhook knows the broadcast address")
+		Eventually(func() error {
+			return cluster.Client.Create(ctx, newFoo(shop, "bad", 101))
+		}).Should(beOver(100), "only the webhook knows the limit")
 	})
 
 	It("waits for a class, and then for the kind that Multus brings", func() {
@@ -121,23 +128,32 @@ var _ = Describe("Whatever comes late, goes and comes back", Ordered, func() {
 		Expect(manager.lines("panic")).To(BeEmpty())
 	})
 
-	It("leaves nothing to the next start, whatever the order of the CRDs", func() {
+	DescribeTable("leaves nothing to the next start, whatever the order of the CRDs", func(args func() []string, first, second, third string) {
 		Expect(manager.Stop()).To(Succeed(), "SIGTERM ends it with exit code 0")
-		withdraw(networks)
-		withdraw(classes)
+		withdraw(networks, classes, foos)
 
-		manager = start(originalArguments()...)
+		manager = start(args()...)
 		Eventually(manager.waits).Should(HaveLen(1))
-		serve(networks)
+		serve(first)
 		Eventually(manager.waits).Should(HaveLen(2))
-		Expect(manager.waits()[1]).To(And(ContainSubstring(classes), Not(ContainSubstring(networks))))
-		serve(classes)
+		serve(second)
+		Eventually(manager.waits).Should(HaveLen(3))
+		Expect(manager.waits()).To(HaveExactElements(
+			miss(networks, classes, foos),
+			And(ContainSubstring(second), ContainSubstring(third), Not(ContainSubstring(first))),
+			miss(third)))
+		Expect(manager.ready()).To(BeFalse())
+		serve(third)
 		Eventually(manager.ready).Should(BeTrue())
 		createClass()
 		createNetwork(shop, "a", "10.0.0.0/24")
 		Eventually(conditions(shop, "a")).Should(beReady())
+		expectDeployment(createFoo(newNamespace(), "a"))
 		deleteNetwork(shop, "a")
-	})
+	},
+		Entry("the original's command line; Foos last", originalArguments, networks, classes, foos),
+		Entry("Foos first", func() []string { return nil }, foos, networks, classes),
+	)
 })
 
 // originalArguments are a command line as the original had it, with a kubeconfig

@@ -10,37 +10,34 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// holder gives who holds the manager's Lease; "" for nobody.
-func holder(g Gomega) string {
-	var lease coordinationv1.Lease
-	key := client.ObjectKey{Namespace: "default", Name: "samplecrd-controller.samplecrd.k8s.io"}
-	g.Expect(cluster.Client.Get(ctx, key, &lease)).To(Succeed())
-	return ptr.Deref(lease.Spec.HolderIdentity, "")
+// holder gives who holds the managers' Lease in a namespace; "" for nobody.
+func holder(namespace string) func(Gomega) string {
+	return func(g Gomega) string {
+		var lease coordinationv1.Lease
+		key := client.ObjectKey{Namespace: namespace, Name: "samplecrd-controller.samplecrd.k8s.io"}
+		g.Expect(cluster.Client.Get(ctx, key, &lease)).To(Succeed())
+		return ptr.Deref(lease.Spec.HolderIdentity, "")
+	}
 }
 
 var _ = Describe("With leader election", func() {
 	It("reconciles as the holder of the Lease, also when the kinds come late, and lets it go at the end", func() {
-		// The specs of other files run before or after, as the seed has it.
-		for _, kind := range []string{networks, classes, nads} {
-			withdraw(kind)
-		}
-		manager := start("--leader-elect", "--leader-election-namespace=default")
+		withdraw(every...)
+		namespace := newNamespace()
+		manager := start("--leader-elect", "--leader-election-namespace="+namespace)
 		DeferCleanup(manager.kill)
 		Eventually(manager.waits).Should(HaveLen(1))
-		Eventually(holder).ShouldNot(BeEmpty())
-		for _, kind := range []string{networks, classes, nads} {
-			serve(kind)
-			DeferCleanup(withdraw, kind)
-		}
+		Eventually(holder(namespace)).ShouldNot(BeEmpty())
+		serve(every...)
 		Eventually(manager.ready).Should(BeTrue())
 		createClass()
-		namespace := newNamespace()
 		createNetwork(namespace, "a", "10.0.0.0/24")
 		Eventually(conditions(namespace, "a")).Should(beReady())
+		expectDeployment(createFoo(namespace, "a"))
 		deleteNetwork(namespace, "a")
 
 		Expect(manager.Signal(syscall.SIGTERM)).To(Succeed())
 		Eventually(manager.Ended()).Should(Receive(BeNil()), "exit code 0")
-		Eventually(holder).Should(BeEmpty())
+		Eventually(holder(namespace)).Should(BeEmpty())
 	})
 })

@@ -1,6 +1,7 @@
 package startup
 
 import (
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -12,8 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers/multus"
 	"github.com/samplecrd/samplecrd/test/env"
@@ -22,40 +26,61 @@ import (
 const (
 	networks = "networks.samplecrd.k8s.io"
 	classes  = "networkclasses.samplecrd.k8s.io"
+	foos     = "foos.samplecontroller.k8s.io"
 	nads     = "network-attachment-definitions.k8s.cni.cncf.io"
 )
 
-// serve installs a CRD and waits until its kind is served.
-func serve(name string) {
+// every is all that can be served. Specs of other files run before or after, as the
+// seed has it, so that each begins by serving or withdrawing what it speaks of.
+var every = []string{networks, classes, foos, nads}
+
+// serve installs CRDs, unless they are there, and waits until their kinds are served.
+func serve(names ...string) {
 	GinkgoHelper()
 	all, err := env.CRDs()
 	Expect(err).NotTo(HaveOccurred())
 	nad, err := env.NADCRD()
 	Expect(err).NotTo(HaveOccurred())
-	for _, crd := range append(all, nad) {
-		if crd.Name != name {
-			continue
-		}
-		Expect(cluster.Client.Create(ctx, crd)).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(cluster.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd)).To(Succeed())
-			g.Expect(crd.Status.Conditions).To(ContainElement(And(
-				HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))))
-		}).Should(Succeed())
-		return
+	all = append(all, nad)
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Name == name })
+		Expect(i).NotTo(Equal(-1), "no CRD is called "+name)
+		Expect(client.IgnoreAlreadyExists(cluster.Client.Create(ctx, all[i]))).To(Succeed())
+		Eventually(served).Should(ContainElement(name))
 	}
-	Fail("no CRD is called " + name)
 }
 
-// withdraw deletes a CRD, with all objects of the kind, and waits until it is gone;
-// one that is not there is gone already.
-func withdraw(name string) {
+// withdraw deletes CRDs, with all objects of their kinds, and waits until they are
+// gone; one that is not there is gone already.
+func withdraw(names ...string) {
 	GinkgoHelper()
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	Expect(client.IgnoreNotFound(cluster.Client.Delete(ctx, crd))).To(Succeed())
-	Eventually(func() bool {
-		return apierrors.IsNotFound(cluster.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd))
-	}).Should(BeTrue())
+	for _, name := range names {
+		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		Expect(client.IgnoreNotFound(cluster.Client.Delete(ctx, crd))).To(Succeed())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(cluster.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd))
+		}).Should(BeTrue())
+		Eventually(served).ShouldNot(ContainElement(name))
+	}
+}
+
+// served lists the kinds that the API server says it serves, by the names of their
+// CRDs.
+func served(g Gomega) []string {
+	direct, err := discovery.NewDiscoveryClientForConfig(cluster.Config)
+	g.Expect(err).NotTo(HaveOccurred())
+	var names []string
+	for _, version := range []schema.GroupVersion{samplecrdv1.SchemeGroupVersion, samplev1alpha1.SchemeGroupVersion, multus.Kind.GroupVersion()} {
+		list, err := direct.ServerResourcesForGroupVersion(version.String())
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, resource := range list.APIResources {
+			names = append(names, resource.Name+"."+version.Group)
+		}
+	}
+	return names
 }
 
 func newNamespace() string {
@@ -65,7 +90,8 @@ func newNamespace() string {
 	return namespace.Name
 }
 
-// createClass creates the default class, as soon as its kind is served.
+// createClass creates the default class, unless it is there, as soon as its kind is
+// served.
 func createClass() {
 	GinkgoHelper()
 	class := &samplecrdv1.NetworkClass{
@@ -74,7 +100,9 @@ func createClass() {
 			Provider: samplecrdv1.ProviderMultus, Multus: &samplecrdv1.MultusSpec{Type: samplecrdv1.MultusBridge},
 		},
 	}
-	Eventually(cluster.Client.Create).WithArguments(ctx, class).Should(Succeed())
+	Eventually(func() error {
+		return client.IgnoreAlreadyExists(cluster.Client.Create(ctx, class))
+	}).Should(Succeed())
 }
 
 // createNetwork creates the seed's Network, as soon as its kind is served.

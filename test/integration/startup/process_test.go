@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/types"
 
 	"github.com/samplecrd/samplecrd/test/env"
 )
@@ -47,6 +48,11 @@ func (p *process) lines(text string) []string {
 
 // waits gives the lines in which the binary says which kinds it waits for.
 func (p *process) waits() []string { return p.lines("Waiting for the API server to serve our kinds") }
+
+// miss matches the line that says that exactly these kinds are waited for.
+func miss(kinds ...string) types.GomegaMatcher {
+	return ContainSubstring("missing=%q", strings.Join(kinds, ", "))
+}
 
 func (p *process) live() bool  { return p.Probe("/healthz") }
 func (p *process) ready() bool { return p.Probe("/readyz") }

@@ -1,5 +1,5 @@
 // Package startup tests the real binary as a process: kinds that come late, go and
-// come back, the command line, and the end.
+// come back, two managers at a time, the command line, and the end.
 package startup
 
 import (

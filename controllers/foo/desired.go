@@ -1,0 +1,103 @@
+package foo
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	appsv1apply "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
+	"github.com/samplecrd/samplecrd/scaling"
+)
+
+// The labels of Deployments and Pods. The first three select; see
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/.
+const (
+	labelName       = "app.kubernetes.io/name"
+	labelInstance   = "app.kubernetes.io/instance"
+	labelDeployment = samplev1alpha1.GroupName + "/deployment"
+	labelManagedBy  = "app.kubernetes.io/managed-by"
+
+	managedBy = "samplecrd-controller"
+)
+
+// container is the name of the only container of a Foo without a PodTemplate.
+const container = "foo"
+
+// desired is what we write of the Deployment of a Foo: its labels, its owner, the
+// replicas, the selector and the Pods' template. pods is nil for the default
+// container.
+func desired(foo *samplev1alpha1.Foo, pods *corev1.PodTemplateSpec, image string) (*appsv1apply.DeploymentApplyConfiguration, error) {
+	template, err := podTemplate(pods, image)
+	if err != nil {
+		return nil, err
+	}
+	selector := selectorLabels(foo)
+	labels := maps.Clone(selector)
+	labels[labelManagedBy] = managedBy
+	owner := metav1apply.OwnerReference().
+		WithAPIVersion(samplev1alpha1.SchemeGroupVersion.String()).WithKind("Foo").
+		WithName(foo.Name).WithUID(foo.UID).
+		WithController(true).WithBlockOwnerDeletion(true)
+	return appsv1apply.Deployment(foo.Spec.DeploymentName, foo.Namespace).
+		WithLabels(labels).
+		WithOwnerReferences(owner).
+		WithSpec(appsv1apply.DeploymentSpec().
+			WithReplicas(scaling.Replicas(&foo.Spec)).
+			WithSelector(metav1apply.LabelSelector().WithMatchLabels(selector)).
+			WithTemplate(template.WithLabels(labels))), nil
+}
+
+// podTemplate keeps of a PodTemplate what a Deployment's may have: its labels,
+// annotations and spec.
+func podTemplate(pods *corev1.PodTemplateSpec, image string) (*corev1apply.PodTemplateSpecApplyConfiguration, error) {
+	if pods == nil {
+		return corev1apply.PodTemplateSpec().WithSpec(corev1apply.PodSpec().
+			WithContainers(corev1apply.Container().WithName(container).WithImage(image))), nil
+	}
+	kept := corev1.PodTemplateSpec{Spec: pods.Spec}
+	kept.Labels, kept.Annotations = pods.Labels, pods.Annotations
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return nil, fmt.Errorf("reading the PodTemplate: %w", err)
+	}
+	template := corev1apply.PodTemplateSpec()
+	if err := json.Unmarshal(text, template); err != nil {
+		return nil, fmt.Errorf("reading the PodTemplate: %w", err)
+	}
+	return template, nil
+}
+
+// selectorLabels select the Pods of one Deployment of one Foo. They derive from
+// names alone, so that a restored Deployment fits a restored Foo, and from both
+// names, so that two Deployments of one Foo, during a rename, share no Pods.
+func selectorLabels(foo *samplev1alpha1.Foo) map[string]string {
+	return map[string]string{
+		labelName:       "foo",
+		labelInstance:   labelValue(foo.Name),
+		labelDeployment: labelValue(foo.Spec.DeploymentName),
+	}
+}
+
+// labelValue makes a label's value of a DNS name. A long one is shortened and told
+// apart by a hash; "_", which no DNS name has, keeps it apart from every short one.
+func labelValue(name string) string {
+	if len(name) <= validation.LabelValueMaxLength {
+		return name
+	}
+	hash := fmt.Sprintf("_%x", sha256.Sum256([]byte(name)))[:21]
+	return name[:validation.LabelValueMaxLength-len(hash)] + hash
+}
+
+// selects says that a Deployment's selector is the one that a Foo writes.
+func selects(deployment *appsv1.Deployment, foo *samplev1alpha1.Foo) bool {
+	selector := deployment.Spec.Selector
+	return selector != nil && len(selector.MatchExpressions) == 0 && maps.Equal(selector.MatchLabels, selectorLabels(foo))
+}
