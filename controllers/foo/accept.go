@@ -45,7 +45,7 @@ func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
 func (p *pass) blocked(how string) (bool, error) {
 	p.result.RequeueAfter = pace.Slowly()
 	message := fmt.Sprintf("Resource %q %s", p.foo.Spec.DeploymentName, how)
-	if p.deployment != nil && metav1.GetControllerOf(p.deployment) == nil && selects(p.deployment, p.foo) {
+	if p.deployment != nil && metav1.GetControllerOf(p.deployment) == nil && selects(p.deployment, p.foo.Name, p.deployment.Name) {
 		message += fmt.Sprintf("; to have it adopted, annotate it with %s=%s", samplev1alpha1.AnnotationAdoptBy, p.foo.Name)
 	} else {
 		message += "; wait until it goes, or change spec.deploymentName"
@@ -56,7 +56,7 @@ func (p *pass) blocked(how string) (bool, error) {
 // adoptable says that the Deployment is one of this Foo's that was restored
 // without its owner, and is offered to it.
 func adoptable(p *pass) bool {
-	return metav1.GetControllerOf(p.deployment) == nil && selects(p.deployment, p.foo) &&
+	return metav1.GetControllerOf(p.deployment) == nil && selects(p.deployment, p.foo.Name, p.deployment.Name) &&
 		p.deployment.Annotations[samplev1alpha1.AnnotationAdoptBy] == p.foo.Name
 }
 

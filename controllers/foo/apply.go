@@ -37,8 +37,8 @@ func (r *Reconciler) apply(ctx context.Context, p *pass) (bool, error) {
 	if p.deployment == nil {
 		wanted.WithResourceVersion(neverVersion)
 	} else {
-		if same, err := holds(p.deployment, wanted); err != nil || same {
-			return err == nil, err
+		if holds(p.deployment, wanted) {
+			return true, nil
 		}
 		before = p.deployment.ResourceVersion
 		wanted.WithUID(p.deployment.UID)
@@ -55,19 +55,17 @@ func (r *Reconciler) apply(ctx context.Context, p *pass) (bool, error) {
 }
 
 // holds says that the Deployment has all that we want and, of what we once wrote,
-// nothing else.
-func holds(deployment *appsv1.Deployment, wanted *appsv1apply.DeploymentApplyConfiguration) (bool, error) {
+// nothing else. Of one that cannot be read, since somebody has written a name
+// twice, only the API server can tell.
+func holds(deployment *appsv1.Deployment, wanted *appsv1apply.DeploymentApplyConfiguration) bool {
 	written, err := appsv1apply.ExtractDeployment(deployment, Name)
-	if err != nil {
-		return false, fmt.Errorf("reading what was written of Deployment %s: %w", deployment.Name, err)
-	}
-	return equality.Semantic.DeepEqual(written, wanted), nil
+	return err == nil && equality.Semantic.DeepEqual(written, wanted)
 }
 
 // refused says why the Deployment could not be written.
 func (r *Reconciler) refused(ctx context.Context, p *pass, key types.NamespacedName, cause error) (bool, error) {
-	if p.deployment == nil && apierrors.IsConflict(cause) {
-		// Is it somebody's who came first? The cache did not know of it.
+	if apierrors.IsConflict(cause) || apierrors.IsInvalid(cause) {
+		// Is it somebody's who came first, or took its place? The cache does not know.
 		var found appsv1.Deployment
 		err := r.live.Get(ctx, key, &found)
 		if err == nil && !metav1.IsControlledBy(&found, p.foo) {

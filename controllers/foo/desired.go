@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 	appsv1apply "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
@@ -39,7 +40,7 @@ func desired(foo *samplev1alpha1.Foo, pods *corev1.PodTemplateSpec, image string
 	if err != nil {
 		return nil, err
 	}
-	selector := selectorLabels(foo)
+	selector := selectorLabels(foo.Name, foo.Spec.DeploymentName)
 	labels := maps.Clone(selector)
 	labels[labelManagedBy] = managedBy
 	owner := metav1apply.OwnerReference().
@@ -72,17 +73,33 @@ func podTemplate(pods *corev1.PodTemplateSpec, image string) (*corev1apply.PodTe
 	if err := json.Unmarshal(text, template); err != nil {
 		return nil, fmt.Errorf("reading the PodTemplate: %w", err)
 	}
+	leaveToOthers(template.Spec)
 	return template, nil
+}
+
+// leaveToOthers takes out the empty parts that the API server and Go write for
+// what nobody has said, so that we do not own them and others may fill them.
+func leaveToOthers(spec *corev1apply.PodSpecApplyConfiguration) {
+	if empty := spec.SecurityContext; empty != nil && equality.Semantic.DeepEqual(*empty, corev1apply.PodSecurityContextApplyConfiguration{}) {
+		spec.SecurityContext = nil
+	}
+	for _, containers := range [][]corev1apply.ContainerApplyConfiguration{spec.Containers, spec.InitContainers} {
+		for i := range containers {
+			if empty := containers[i].Resources; empty != nil && equality.Semantic.DeepEqual(*empty, corev1apply.ResourceRequirementsApplyConfiguration{}) {
+				containers[i].Resources = nil
+			}
+		}
+	}
 }
 
 // selectorLabels select the Pods of one Deployment of one Foo. They derive from
 // names alone, so that a restored Deployment fits a restored Foo, and from both
 // names, so that two Deployments of one Foo, during a rename, share no Pods.
-func selectorLabels(foo *samplev1alpha1.Foo) map[string]string {
+func selectorLabels(fooName, deploymentName string) map[string]string {
 	return map[string]string{
 		labelName:       "foo",
-		labelInstance:   labelValue(foo.Name),
-		labelDeployment: labelValue(foo.Spec.DeploymentName),
+		labelInstance:   labelValue(fooName),
+		labelDeployment: labelValue(deploymentName),
 	}
 }
 
@@ -96,8 +113,9 @@ func labelValue(name string) string {
 	return name[:validation.LabelValueMaxLength-len(hash)] + hash
 }
 
-// selects says that a Deployment's selector is the one that a Foo writes.
-func selects(deployment *appsv1.Deployment, foo *samplev1alpha1.Foo) bool {
+// selects says that a Deployment's selector is the one that a Foo gives to its
+// Deployment of that name.
+func selects(deployment *appsv1.Deployment, fooName, deploymentName string) bool {
 	selector := deployment.Spec.Selector
-	return selector != nil && len(selector.MatchExpressions) == 0 && maps.Equal(selector.MatchLabels, selectorLabels(foo))
+	return selector != nil && len(selector.MatchExpressions) == 0 && maps.Equal(selector.MatchLabels, selectorLabels(fooName, deploymentName))
 }

@@ -1,9 +1,11 @@
 package foo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,12 +20,16 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) (bool, error) {
 		return false, fmt.Errorf("listing Deployments: %w", err)
 	}
 	for i := range controlled.Items {
-		if other := &controlled.Items[i]; other.Name != p.foo.Spec.DeploymentName && other.DeletionTimestamp == nil {
+		other := &controlled.Items[i]
+		// A copy that somebody made of ours has our owner reference too, but not the
+		// selector that we give to one of its name.
+		made := selects(other, p.foo.Name, other.Name)
+		if made && other.Name != p.foo.Spec.DeploymentName && other.DeletionTimestamp == nil {
 			p.others = append(p.others, other)
 		}
 	}
 	slices.SortFunc(p.others, func(a, b *appsv1.Deployment) int {
-		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	if p.foo.Spec.DeploymentName == "" {
 		return true, nil

@@ -77,6 +77,9 @@ func (r *Reconciler) observe(_ context.Context, p *pass) (bool, error) {
 			return p.wait(samplev1alpha1.FooReasonProgressDeadlineExceeded, fmt.Sprintf("Deployment %s does not progress: %s", name, progress.Message))
 		}
 	}
+	if !p.applied && p.deployment.Spec.Paused {
+		return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("Deployment %s is paused; its Pods stay as they are until it is resumed", name))
+	}
 	return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("Deployment %s does not have all its replicas available yet", name))
 }
 
@@ -111,7 +114,7 @@ func (p *pass) count() {
 	status.DeploymentName, status.Selector = nil, nil
 	status.Replicas, status.AvailableReplicas = new(int32(0)), new(int32(0))
 	if p.applied {
-		status.DeploymentName, status.Selector = new(p.foo.Spec.DeploymentName), new(labels.FormatLabels(selectorLabels(p.foo)))
+		status.DeploymentName, status.Selector = new(p.foo.Spec.DeploymentName), new(labels.FormatLabels(selectorLabels(p.foo.Name, p.foo.Spec.DeploymentName)))
 	}
 	has := p.deployment
 	if has == nil || !metav1.IsControlledBy(has, p.foo) {
