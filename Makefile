@@ -51,12 +51,14 @@ test: build ## Run all tests: rules, fuzz seeds, and integration on a real API s
 
 .PHONY: unit
 unit: ## Run the tests that need no API server
-	go test ./addressing/... ./apis/... ./webhooks/... ./controllers/... ./providers/memory/... ./certs/... .
+	go test ./addressing/... ./scaling/... ./apis/... ./webhooks/... ./controllers/... ./providers/memory/... ./certs/... .
 
 .PHONY: fuzz
 fuzz: ## Look for inputs that break the rules or the webhooks, FUZZTIME long each
 	go test ./addressing -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME)
+	go test ./scaling -run '^$$' -fuzz '^FuzzValidate$$' -fuzztime $(FUZZTIME)
 	go test ./webhooks/network -run '^$$' -fuzz '^FuzzDefault$$' -fuzztime $(FUZZTIME)
+	go test ./webhooks/foo -run '^$$' -fuzz '^FuzzFoo$$' -fuzztime $(FUZZTIME)
 
 .PHONY: lint
 lint: ## Check style, import directions and API conventions

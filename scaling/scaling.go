@@ -88,7 +88,7 @@ func validateName(name, kind string, path *field.Path) field.ErrorList {
 	if len(validation.IsDNS1123Subdomain(name)) == 0 {
 		return nil
 	}
-	detail := "must be the name of a " + kind + ": lower case letters, digits, '-' and '.', and a letter or digit at each end"
+	detail := "must be the name of a " + kind + ": lower case letters, digits, '-' and '.', and a letter or digit at both ends of every part"
 	if better := legalName(name); better != "" {
 		detail += "; write " + better
 	}
@@ -99,11 +99,13 @@ var illegal = regexp.MustCompile(`[^a-z0-9.]+`)
 
 // legalName gives the nearest legal name; "" when there is none.
 func legalName(name string) string {
-	labels := strings.Split(strings.ToLower(name), ".")
-	for i, label := range labels {
-		labels[i] = strings.Trim(illegal.ReplaceAllString(label, "-"), "-")
+	var labels []string
+	for label := range strings.SplitSeq(strings.ToLower(name), ".") {
+		if label = strings.Trim(illegal.ReplaceAllString(label, "-"), "-"); label != "" {
+			labels = append(labels, label)
+		}
 	}
-	better := strings.Trim(strings.Join(labels, "."), ".")
+	better := strings.Join(labels, ".")
 	if len(validation.IsDNS1123Subdomain(better)) > 0 {
 		return ""
 	}

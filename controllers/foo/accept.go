@@ -35,7 +35,7 @@ func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
 	case metav1.IsControlledBy(p.deployment, p.foo), adoptable(p):
 		return true, nil
 	case isFoo(owner) && owner.Name == p.foo.Name:
-		return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("Deployment %s belongs to an earlier Foo of this name and goes with it", p.deployment.Name))
+		return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("Deployment %s belongs to an earlier Foo of this name, and is made anew when the garbage collector has deleted it", p.deployment.Name))
 	}
 	return p.blocked("already exists and is not managed by Foo")
 }
@@ -45,12 +45,20 @@ func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
 func (p *pass) blocked(how string) (bool, error) {
 	p.result.RequeueAfter = pace.Slowly()
 	message := fmt.Sprintf("Resource %q %s", p.foo.Spec.DeploymentName, how)
-	if p.deployment != nil && metav1.GetControllerOf(p.deployment) == nil && selects(p.deployment, p.foo.Name, p.deployment.Name) {
-		message += fmt.Sprintf("; to have it adopted, annotate it with %s=%s", samplev1alpha1.AnnotationAdoptBy, p.foo.Name)
-	} else {
-		message += "; wait until it goes, or change spec.deploymentName"
+	remedy := "; wait until it goes, or change spec.deploymentName"
+	if p.deployment != nil {
+		owner := metav1.GetControllerOf(p.deployment)
+		fits := selects(p.deployment, p.foo.Name, p.deployment.Name)
+		switch {
+		case owner != nil:
+			message += fmt.Sprintf("; it belongs to %s %s", owner.Kind, owner.Name)
+		case fits:
+			remedy = fmt.Sprintf("; to have it adopted, annotate it with %s=%s", samplev1alpha1.AnnotationAdoptBy, p.foo.Name)
+		case p.deployment.Annotations[samplev1alpha1.AnnotationAdoptBy] == p.foo.Name:
+			message += "; it cannot be adopted, its selector is not the one that this Foo writes"
+		}
 	}
-	return p.wait(samplev1alpha1.FooReasonResourceExists, message)
+	return p.wait(samplev1alpha1.FooReasonResourceExists, message+remedy)
 }
 
 // adoptable says that the Deployment is one of this Foo's that was restored
@@ -97,7 +105,7 @@ func (r *Reconciler) template(ctx context.Context, p *pass) (bool, error) {
 	var template corev1.PodTemplate
 	err := r.client.Get(ctx, types.NamespacedName{Namespace: p.foo.Namespace, Name: name}, &template)
 	if apierrors.IsNotFound(err) {
-		return p.wait(samplev1alpha1.FooReasonTemplateNotFound, fmt.Sprintf("PodTemplate %s not found; the Deployment is left as it is until there is one", name))
+		return p.wait(samplev1alpha1.FooReasonTemplateNotFound, fmt.Sprintf("PodTemplate %s not found; nothing is written until there is one, replicas neither", name))
 	}
 	if err != nil {
 		return false, fmt.Errorf("reading PodTemplate %s: %w", name, err)

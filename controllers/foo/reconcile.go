@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,9 +56,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, foo *samplev1alpha1.Foo) (ct
 		err = errors.Join(err, r.writeStatus(ctx, p))
 	}
 	if err == nil && p.changed {
-		ctrl.LoggerFrom(ctx).Info("Successfully synced", "key", foo.Namespace+"/"+foo.Name)
+		p.log(ctx)
 	}
 	return p.result, err
+}
+
+// log writes one line for a pass that changed something.
+func (p *pass) log(ctx context.Context) {
+	text, ready := "Successfully synced", p.ready()
+	if ready.Status != metav1.ConditionTrue && ready.Reason != samplev1alpha1.FooReasonProgressing {
+		text = "Not synced"
+	}
+	ctrl.LoggerFrom(ctx).Info(text, "reason", ready.Reason, "message", ready.Message,
+		"deployment", p.foo.Spec.DeploymentName, "written", p.applied, "key", p.foo.Namespace+"/"+p.foo.Name)
 }
 
 func (r *Reconciler) run(ctx context.Context, p *pass) error {

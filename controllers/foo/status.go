@@ -45,7 +45,7 @@ func (p *pass) set(reason, message string) {
 	if reason != samplev1alpha1.FooReasonReady {
 		condition.Status = metav1.ConditionFalse
 		if len(p.others) > 0 {
-			message += fmt.Sprintf("; Deployment %s stays meanwhile", p.others[0].Name)
+			message += kept(p.others)
 		}
 	}
 	if len(message) > maxMessage {
@@ -60,6 +60,22 @@ func (p *pass) set(reason, message string) {
 	} else {
 		meta.RemoveStatusCondition(conditions, samplev1alpha1.FooConditionStalled)
 	}
+}
+
+// kept tells of the Deployments that a rename has not let go of.
+func kept(others []*appsv1.Deployment) string {
+	if len(others) == 1 {
+		return "; Deployment " + others[0].Name + " stays meanwhile"
+	}
+	const most = 3
+	var names []string
+	for _, other := range others[:min(len(others), most)] {
+		names = append(names, other.Name)
+	}
+	if len(others) > most {
+		names = append(names, "and others")
+	}
+	return "; Deployments " + strings.Join(names, ", ") + " stay meanwhile"
 }
 
 // observe says how far the Deployment has come.
@@ -80,7 +96,7 @@ func (r *Reconciler) observe(_ context.Context, p *pass) (bool, error) {
 	if !p.applied && p.deployment.Spec.Paused {
 		return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("Deployment %s is paused; its Pods stay as they are until it is resumed", name))
 	}
-	return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("Deployment %s does not have all its replicas available yet", name))
+	return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("The Pods of Deployment %s are not as asked yet", name))
 }
 
 // seen says that the Deployment's status speaks of what was written last.
@@ -157,12 +173,22 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 // replicas have become available, and when something else is in the way.
 func (r *Reconciler) tell(p *pass) {
 	before := meta.FindStatusCondition(p.stored.Conditions, samplev1alpha1.FooConditionReady)
-	ready := meta.FindStatusCondition(p.foo.Status.Conditions, samplev1alpha1.FooConditionReady)
+	ready := p.ready()
 	turned := before == nil || before.Reason != ready.Reason
+	synced := func(what string) {
+		r.recorder.Eventf(p.foo, nil, corev1.EventTypeNormal, samplev1alpha1.FooEventSynced, "Reconcile", "Foo synced successfully: %s", what)
+	}
 	switch {
-	case p.applied || turned && ready.Status == metav1.ConditionTrue:
-		r.recorder.Eventf(p.foo, nil, corev1.EventTypeNormal, samplev1alpha1.FooEventSynced, "Reconcile", "Foo synced successfully")
+	case p.applied:
+		synced(fmt.Sprintf("Deployment %s written, replicas: %d", p.foo.Spec.DeploymentName, scaling.Replicas(&p.foo.Spec)))
+	case turned && ready.Status == metav1.ConditionTrue:
+		synced(fmt.Sprintf("Deployment %s available, replicas: %d", p.foo.Spec.DeploymentName, scaling.Replicas(&p.foo.Spec)))
 	case turned && ready.Reason != samplev1alpha1.FooReasonProgressing:
 		r.recorder.Eventf(p.foo, nil, corev1.EventTypeWarning, ready.Reason, "Reconcile", "%s", ready.Message)
 	}
+}
+
+// ready is the condition as this pass has set it.
+func (p *pass) ready() *metav1.Condition {
+	return meta.FindStatusCondition(p.foo.Status.Conditions, samplev1alpha1.FooConditionReady)
 }

@@ -47,7 +47,11 @@ func missing(foo *samplev1alpha1.Foo, known *facts) []string {
 	path, name := specPath.Child("deploymentName"), gate.Clip(foo.Spec.DeploymentName, maxNamed)
 	switch deployment := known.deployment; {
 	case deployment != nil && !metav1.IsControlledBy(deployment, foo) && !adoptable(deployment, foo):
-		warnings = append(warnings, fmt.Sprintf("%s: Deployment %s exists and is not managed by this Foo, which waits until it goes", path, name))
+		whose := "is not managed by this Foo"
+		if owner := metav1.GetControllerOf(deployment); owner != nil {
+			whose = fmt.Sprintf("belongs to %s %s", gate.Clip(owner.Kind, maxNamed), gate.Clip(owner.Name, maxNamed))
+		}
+		warnings = append(warnings, fmt.Sprintf("%s: Deployment %s exists and %s; this Foo waits until it goes", path, name, whose))
 	case deployment == nil && len(known.rivals) > 0:
 		rival := gate.Clip(slices.Min(known.rivals), maxNamed)
 		warnings = append(warnings, fmt.Sprintf("%s: Foo %s names Deployment %s too; the older Foo makes it, the other one waits", path, rival, name))

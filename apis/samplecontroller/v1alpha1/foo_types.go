@@ -68,44 +68,47 @@ type FooList struct {
 
 // FooSpec is the Deployment that is asked for.
 type FooSpec struct {
-	// deploymentName names the Deployment, in the Foo's namespace: a lower case DNS
-	// name (RFC 1123 subdomain) of at most 253 characters. May change: the new
-	// Deployment becomes available first, then the old one goes.
+	// deploymentName names the Deployment, in the Foo's namespace: a lower
+	// case DNS name (RFC 1123 subdomain) of at most 253 characters. May
+	// change: the new Deployment becomes available first, then the old one
+	// goes.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="size(self) != 0",reason=FieldValueRequired,message="name the Deployment that this Foo keeps, for example example-foo"
-	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Deployment: lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Deployment: lower case letters, digits, '-' and '.', and a letter or digit at both ends of every part"
 	DeploymentName string `json:"deploymentName"`
 
-	// replicas is how many Pods the Deployment is kept at: 0 or more, at most what
-	// the manager (flag --foo-max-replicas, 100 by default) and the namespace
-	// (annotation samplecontroller.k8s.io/max-replicas) allow. Absent or null: 1.
-	// 0 stays 0. May change, also through the scale subresource.
+	// replicas is how many Pods the Deployment is kept at: 0 or more, at most
+	// what the manager (flag --foo-max-replicas, 100 by default) and the
+	// namespace (annotation samplecontroller.k8s.io/max-replicas) allow.
+	// Absent or null: 1. 0 stays 0. May change, also through the scale
+	// subresource.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=2147483647
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// podTemplateName names a PodTemplate (core/v1) in the Foo's namespace that the
-	// Pods are made from; its changes roll out. At most 253 characters. May change.
-	// Absent or "": one container with the manager's --foo-default-image.
+	// podTemplateName names a PodTemplate (core/v1) in the Foo's namespace
+	// that the Pods are made from; its changes roll out. At most 253
+	// characters. May change. Absent or "": one container with the manager's
+	// --foo-default-image.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a PodTemplate: lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || !format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a PodTemplate: lower case letters, digits, '-' and '.', and a letter or digit at both ends of every part"
 	PodTemplateName string `json:"podTemplateName,omitempty"`
 }
 
 // FooStatus is what was seen of the Deployment. While a new Deployment cannot be
 // made it speaks of the old one.
 type FooStatus struct {
-	// observedGeneration is the metadata.generation that the status speaks of; -1
-	// until a controller has seen the Foo.
+	// observedGeneration is the metadata.generation that the status speaks
+	// of; -1 until a controller has seen the Foo.
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
-	// deploymentName is the Deployment that this Foo has; absent while it has none.
-	// At most 253 characters.
+	// deploymentName is the Deployment that this Foo has; absent while it has
+	// none. At most 253 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	DeploymentName *string `json:"deploymentName,omitempty"`
@@ -116,20 +119,21 @@ type FooStatus struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// availableReplicas is how many Pods of the Deployment are available. 0 is shown.
+	// availableReplicas is how many Pods of the Deployment are available. 0 is
+	// shown.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=2147483647
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
 
-	// selector selects the Deployment's Pods, as text; autoscalers read it through
-	// the scale subresource. At most 1024 characters.
+	// selector selects the Deployment's Pods, as text; autoscalers read it
+	// through the scale subresource. At most 1024 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Selector *string `json:"selector,omitempty"`
 
-	// conditions are Ready and, only while it is true, Stalled. Their reasons, and
-	// what to do about each, are in docs/foos.md.
+	// conditions are Ready and, only while it is true, Stalled. Their reasons,
+	// and what to do about each, are in docs/foos.md.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

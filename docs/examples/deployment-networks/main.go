@@ -4,8 +4,8 @@
 //
 //	source .run/env; go run ./docs/examples/deployment-networks
 //
-//	source .run/env; kubectl create deployment web --image=nginx
-//	kubectl annotate deployment web example.com/cidr=10.20.0.0/24
+//	source .run/env; kubectl create deployment shop --image=nginx
+//	kubectl annotate deployment shop example.com/cidr=10.60.0.0/24
 //	kubectl get networks.samplecrd.k8s.io
 //
 // The Network has the Deployment's name and is owned by it, so that a cluster's

@@ -10,7 +10,7 @@ import (
 	"github.com/samplecrd/samplecrd/test/env"
 )
 
-const nameRule = "lower case letters, digits, '-' and '.', and a letter or digit at each end"
+const nameRule = "lower case letters, digits, '-' and '.', and a letter or digit at both ends of every part"
 
 var _ = Describe("With kubectl a person who writes Foos sees", func() {
 	var namespace string
@@ -59,7 +59,7 @@ var _ = Describe("With kubectl a person who writes Foos sees", func() {
 		awaitWarning(namespace, `{deploymentName: taken}`, "Deployment taken")
 		result := apply(`{deploymentName: taken}`)
 		Expect(result.ExitCode).To(BeZero())
-		Expect(result.Stderr).To(Equal("Warning: spec.deploymentName: Deployment taken exists and is not managed by this Foo, which waits until it goes\n"))
+		Expect(result.Stderr).To(Equal("Warning: spec.deploymentName: Deployment taken exists and is not managed by this Foo; this Foo waits until it goes\n"))
 	})
 
 	It("another Foo with the same deploymentName", func() {

@@ -7,18 +7,21 @@ package v1alpha1
 //
 // FooSpec is the Deployment that is asked for.
 type FooSpecApplyConfiguration struct {
-	// deploymentName names the Deployment, in the Foo's namespace: a lower case DNS
-	// name (RFC 1123 subdomain) of at most 253 characters. May change: the new
-	// Deployment becomes available first, then the old one goes.
+	// deploymentName names the Deployment, in the Foo's namespace: a lower
+	// case DNS name (RFC 1123 subdomain) of at most 253 characters. May
+	// change: the new Deployment becomes available first, then the old one
+	// goes.
 	DeploymentName *string `json:"deploymentName,omitempty"`
-	// replicas is how many Pods the Deployment is kept at: 0 or more, at most what
-	// the manager (flag --foo-max-replicas, 100 by default) and the namespace
-	// (annotation samplecontroller.k8s.io/max-replicas) allow. Absent or null: 1.
-	// 0 stays 0. May change, also through the scale subresource.
+	// replicas is how many Pods the Deployment is kept at: 0 or more, at most
+	// what the manager (flag --foo-max-replicas, 100 by default) and the
+	// namespace (annotation samplecontroller.k8s.io/max-replicas) allow.
+	// Absent or null: 1. 0 stays 0. May change, also through the scale
+	// subresource.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// podTemplateName names a PodTemplate (core/v1) in the Foo's namespace that the
-	// Pods are made from; its changes roll out. At most 253 characters. May change.
-	// Absent or "": one container with the manager's --foo-default-image.
+	// podTemplateName names a PodTemplate (core/v1) in the Foo's namespace
+	// that the Pods are made from; its changes roll out. At most 253
+	// characters. May change. Absent or "": one container with the manager's
+	// --foo-default-image.
 	PodTemplateName *string `json:"podTemplateName,omitempty"`
 }
 

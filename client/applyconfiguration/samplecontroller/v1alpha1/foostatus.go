@@ -12,21 +12,22 @@ import (
 // FooStatus is what was seen of the Deployment. While a new Deployment cannot be
 // made it speaks of the old one.
 type FooStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation that the status speaks of; -1
-	// until a controller has seen the Foo.
+	// observedGeneration is the metadata.generation that the status speaks
+	// of; -1 until a controller has seen the Foo.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// deploymentName is the Deployment that this Foo has; absent while it has none.
-	// At most 253 characters.
+	// deploymentName is the Deployment that this Foo has; absent while it has
+	// none. At most 253 characters.
 	DeploymentName *string `json:"deploymentName,omitempty"`
 	// replicas is how many Pods the Deployment has. 0 is shown.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// availableReplicas is how many Pods of the Deployment are available. 0 is shown.
+	// availableReplicas is how many Pods of the Deployment are available. 0 is
+	// shown.
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
-	// selector selects the Deployment's Pods, as text; autoscalers read it through
-	// the scale subresource. At most 1024 characters.
+	// selector selects the Deployment's Pods, as text; autoscalers read it
+	// through the scale subresource. At most 1024 characters.
 	Selector *string `json:"selector,omitempty"`
-	// conditions are Ready and, only while it is true, Stalled. Their reasons, and
-	// what to do about each, are in docs/foos.md.
+	// conditions are Ready and, only while it is true, Stalled. Their reasons,
+	// and what to do about each, are in docs/foos.md.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
