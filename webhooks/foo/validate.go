@@ -49,7 +49,7 @@ func missing(foo *samplev1alpha1.Foo, known *facts) []string {
 	case deployment != nil && !metav1.IsControlledBy(deployment, foo) && !adoptable(deployment, foo):
 		whose := "is not managed by this Foo"
 		if owner := metav1.GetControllerOf(deployment); owner != nil {
-			whose = fmt.Sprintf("belongs to %s %s", gate.Clip(owner.Kind, maxNamed), gate.Clip(owner.Name, maxNamed))
+			whose = "belongs to " + gate.Clip(owner.Kind+" "+owner.Name, maxNamed)
 		}
 		warnings = append(warnings, fmt.Sprintf("%s: Deployment %s exists and %s; this Foo waits until it goes", path, name, whose))
 	case deployment == nil && len(known.rivals) > 0:

@@ -80,7 +80,7 @@ var _ = Describe("A Foo is let in with a warning", func() {
 			owner := metav1.NewControllerRef(stored(subject), subject.GroupVersionKind())
 			deployment.OwnerReferences = []metav1.OwnerReference{*owner}
 		})
-		awaitWarning(namespace, `{deploymentName: own}`, "Deployment own "+foreign)
+		awaitWarning(namespace, `{deploymentName: own}`, "Deployment own exists and belongs to Foo subject")
 		expectAccepted(mergePatch(subject, `{"spec":{"replicas":2}}`))
 
 		makeDeployment(namespace, "offered", func(deployment *appsv1.Deployment) {
