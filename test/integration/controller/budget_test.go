@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/metrics"
 )
 
 var _ = Describe("The steps of a Network", func() {
@@ -23,7 +24,7 @@ var _ = Describe("The steps of a Network", func() {
 		Eventually(w.of("a")).Should(beReady())
 		settled()
 
-		want := map[string]int{
+		want := metrics.Requests{
 			"POST networks 201":                       1, // the test's own
 			"PATCH networks 200":                      1, // the finalizer
 			"PATCH networks/status 200":               2, // the claim; Ready
