@@ -52,9 +52,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, foo *samplev1alpha1.Foo) (ct
 	}
 	p := &pass{foo: foo.DeepCopy(), stored: foo.Status}
 	err := r.run(ctx, p)
-	if p.said {
-		err = errors.Join(err, r.writeStatus(ctx, p))
+	if !p.said {
+		return p.result, err
 	}
+	err = errors.Join(err, r.writeStatus(ctx, p))
 	if err == nil && p.changed {
 		p.log(ctx)
 	}

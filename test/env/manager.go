@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
@@ -31,6 +32,8 @@ type ManagerOptions struct {
 	Controllers bool
 	// FooMaxReplicas is the limit of a Foo's replicas; 100 if 0, as the binary's.
 	FooMaxReplicas int32
+	// As is the user as whom the manager works; an administrator if empty.
+	As string
 	// Client is used in place of the manager's own when it is set, for faults.
 	Client client.NewClientFunc
 }
@@ -56,12 +59,14 @@ func (e *Env) StartManager(opts ManagerOptions) (stop func() error, err error) {
 		opts.Backends = Multus
 	}
 	tls := certs.Options{Port: e.Webhooks.LocalServingPort, Dir: e.Webhooks.LocalServingCertDir}
-	mgr, err := ctrl.NewManager(e.Config, ctrl.Options{
+	config := rest.CopyConfig(e.Config)
+	config.Impersonate.UserName = opts.As
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:        e.Scheme,
 		Metrics:       metricsserver.Options{BindAddress: "0"},
 		WebhookServer: tls.Server(),
 		// Several managers may live in one process, one after the other.
-		Controller: config.Controller{SkipNameValidation: new(true)},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
 		Cache:      controllers.CacheOptions(),
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		NewClient:  opts.Client,
