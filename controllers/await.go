@@ -47,8 +47,13 @@ var ours = []schema.GroupVersionResource{
 
 // missingKinds lists the resources of ours that are not served.
 func missingKinds(client discovery.DiscoveryInterface) ([]string, error) {
-	served := map[schema.GroupVersionResource]bool{}
-	for _, version := range []schema.GroupVersion{samplecrdv1.SchemeGroupVersion, samplev1alpha1.SchemeGroupVersion} {
+	served, asked := map[schema.GroupVersionResource]bool{}, map[schema.GroupVersion]bool{}
+	for _, resource := range ours {
+		version := resource.GroupVersion()
+		if asked[version] {
+			continue
+		}
+		asked[version] = true
 		list, err := client.ServerResourcesForGroupVersion(version.String())
 		if apierrors.IsNotFound(err) {
 			continue

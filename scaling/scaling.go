@@ -1,5 +1,6 @@
 // Package scaling holds the rules of a Foo: the form of its names, the default
-// and the bounds of its replicas. It is pure: no client, context, clock or log.
+// and the bounds of its replicas, and which Deployments fit it. It is pure: no
+// client, context, clock or log.
 package scaling
 
 import (

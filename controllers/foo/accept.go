@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
+	"github.com/samplecrd/samplecrd/controllers/conditions"
 	"github.com/samplecrd/samplecrd/controllers/pace"
 	"github.com/samplecrd/samplecrd/scaling"
 )
@@ -20,7 +21,7 @@ import (
 // the name of its Deployment is its to use.
 func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
 	if errs := scaling.Validate(&p.foo.Spec, field.NewPath("spec")); len(errs) > 0 {
-		return p.wait(samplev1alpha1.FooReasonInvalid, errs.ToAggregate().Error())
+		return p.wait(samplev1alpha1.FooReasonInvalid, conditions.Faults(errs))
 	}
 	if p.deployment == nil {
 		older, err := r.olderRival(ctx, p.foo)
@@ -32,7 +33,7 @@ func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
 	switch owner := metav1.GetControllerOf(p.deployment); {
 	case p.deployment.DeletionTimestamp != nil:
 		return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("Deployment %s is being deleted and will be made anew", p.deployment.Name))
-	case metav1.IsControlledBy(p.deployment, p.foo), adoptable(p):
+	case metav1.IsControlledBy(p.deployment, p.foo), scaling.Adoptable(p.deployment, p.deployment.Spec.Selector, p.foo):
 		return true, nil
 	case isFoo(owner) && owner.Name == p.foo.Name:
 		return p.wait(samplev1alpha1.FooReasonProgressing, fmt.Sprintf("Deployment %s belongs to an earlier Foo of this name, and is made anew when the garbage collector has deleted it", p.deployment.Name))
@@ -48,7 +49,7 @@ func (p *pass) blocked(how string) (bool, error) {
 	remedy := "; wait until it goes, or change spec.deploymentName"
 	if p.deployment != nil {
 		owner := metav1.GetControllerOf(p.deployment)
-		fits := selects(p.deployment, p.foo.Name, p.deployment.Name)
+		fits := scaling.Selects(p.deployment.Spec.Selector, p.foo.Name, p.deployment.Name)
 		switch {
 		case owner != nil:
 			message += fmt.Sprintf("; it belongs to %s %s", owner.Kind, owner.Name)
@@ -59,13 +60,6 @@ func (p *pass) blocked(how string) (bool, error) {
 		}
 	}
 	return p.wait(samplev1alpha1.FooReasonResourceExists, message+remedy)
-}
-
-// adoptable says that the Deployment is one of this Foo's that was restored
-// without its owner, and is offered to it.
-func adoptable(p *pass) bool {
-	return metav1.GetControllerOf(p.deployment) == nil && selects(p.deployment, p.foo.Name, p.deployment.Name) &&
-		p.deployment.Annotations[samplev1alpha1.AnnotationAdoptBy] == p.foo.Name
 }
 
 // olderRival gives the name of an older Foo that is to make the Deployment that

@@ -133,7 +133,7 @@ func TestDriftIsPutRight(t *testing.T) {
 	for name, change := range map[string]func(*appsv1.Deployment){
 		"CF-08: the replicas":        func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(6)) },
 		"the replicas, to nothing":   func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) },
-		"a label":                    func(d *appsv1.Deployment) { d.Labels[labelInstance] = "another" },
+		"a label":                    func(d *appsv1.Deployment) { d.Labels["app.kubernetes.io/instance"] = "another" },
 		"a label that is gone":       func(d *appsv1.Deployment) { delete(d.Labels, labelManagedBy) },
 		"all labels":                 func(d *appsv1.Deployment) { d.Labels = nil },
 		"the owner, gone":            func(d *appsv1.Deployment) { d.OwnerReferences = nil },

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
+	"github.com/samplecrd/samplecrd/scaling"
 )
 
 // busy is a Deployment of another's with everything in it.
@@ -136,7 +137,7 @@ func TestSlimKeepsWhatIsRead(t *testing.T) {
 	}
 	d.OwnerReferences, d.Labels = nil, nil
 	got := slim(t, d).(*appsv1.Deployment)
-	if !selects(got, "x", "web") {
+	if !scaling.Selects(got.Spec.Selector, "x", "web") {
 		t.Error("the selector, which adoption compares, is gone")
 	}
 	if len(got.ManagedFields) > 0 || len(got.Spec.Template.Spec.Containers) > 0 {

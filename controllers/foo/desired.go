@@ -1,15 +1,12 @@
 package foo
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/validation"
 	appsv1apply "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -18,15 +15,10 @@ import (
 	"github.com/samplecrd/samplecrd/scaling"
 )
 
-// The labels of Deployments and Pods. The first three select; see
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/.
+// Deployments and Pods have the labels that select, and this one.
 const (
-	labelName       = "app.kubernetes.io/name"
-	labelInstance   = "app.kubernetes.io/instance"
-	labelDeployment = samplev1alpha1.GroupName + "/deployment"
-	labelManagedBy  = "app.kubernetes.io/managed-by"
-
-	managedBy = "samplecrd-controller"
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	managedBy      = "samplecrd-controller"
 )
 
 // container is the name of the only container of a Foo without a PodTemplate.
@@ -40,7 +32,7 @@ func desired(foo *samplev1alpha1.Foo, pods *corev1.PodTemplateSpec, image string
 	if err != nil {
 		return nil, err
 	}
-	selector := selectorLabels(foo.Name, foo.Spec.DeploymentName)
+	selector := scaling.Selector(foo.Name, foo.Spec.DeploymentName)
 	labels := maps.Clone(selector)
 	labels[labelManagedBy] = managedBy
 	owner := metav1apply.OwnerReference().
@@ -90,32 +82,4 @@ func leaveToOthers(spec *corev1apply.PodSpecApplyConfiguration) {
 			}
 		}
 	}
-}
-
-// selectorLabels select the Pods of one Deployment of one Foo. They derive from
-// names alone, so that a restored Deployment fits a restored Foo, and from both
-// names, so that two Deployments of one Foo, during a rename, share no Pods.
-func selectorLabels(fooName, deploymentName string) map[string]string {
-	return map[string]string{
-		labelName:       "foo",
-		labelInstance:   labelValue(fooName),
-		labelDeployment: labelValue(deploymentName),
-	}
-}
-
-// labelValue makes a label's value of a DNS name. A long one is shortened and told
-// apart by a hash; "_", which no DNS name has, keeps it apart from every short one.
-func labelValue(name string) string {
-	if len(name) <= validation.LabelValueMaxLength {
-		return name
-	}
-	hash := fmt.Sprintf("_%x", sha256.Sum256([]byte(name)))[:21]
-	return name[:validation.LabelValueMaxLength-len(hash)] + hash
-}
-
-// selects says that a Deployment's selector is the one that a Foo gives to its
-// Deployment of that name.
-func selects(deployment *appsv1.Deployment, fooName, deploymentName string) bool {
-	selector := deployment.Spec.Selector
-	return selector != nil && len(selector.MatchExpressions) == 0 && maps.Equal(selector.MatchLabels, selectorLabels(fooName, deploymentName))
 }

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/samplecrd/samplecrd/scaling"
 )
 
 // gather reads the Deployments that concern the Foo.
@@ -23,7 +25,7 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) (bool, error) {
 		other := &controlled.Items[i]
 		// A copy that somebody made of ours has our owner reference too, but not the
 		// selector that we give to one of its name.
-		made := selects(other, p.foo.Name, other.Name)
+		made := scaling.Selects(other.Spec.Selector, p.foo.Name, other.Name)
 		if made && other.Name != p.foo.Spec.DeploymentName && other.DeletionTimestamp == nil {
 			p.others = append(p.others, other)
 		}

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/samplecrd/samplecrd/scaling"
 )
 
 // names are of every length, and such as DNS names may be.
@@ -20,6 +22,11 @@ func names() []string {
 	}
 	// Of 70 characters, and some that share its first 63.
 	return append(names, long[:69]+"x", long[:69]+"y", long[:63]+"-z", long[:63]+"1")
+}
+
+// labelValue is what a Foo's name becomes in the selector.
+func labelValue(name string) string {
+	return scaling.Selector(name, "web")["app.kubernetes.io/instance"]
 }
 
 func TestLabelValue(t *testing.T) {
@@ -121,14 +128,14 @@ func TestSelects(t *testing.T) {
 		"one of another name":      {restored, "x", "db", false},
 		"one without a selector":   {&appsv1.Deployment{}, "x", "web", false},
 		"one that selects by app":  {with(func(d *appsv1.Deployment) { d.Spec.Selector.MatchLabels = map[string]string{"app": "web"} }), "x", "web", false},
-		"one that selects by less": {with(func(d *appsv1.Deployment) { delete(d.Spec.Selector.MatchLabels, labelInstance) }), "x", "web", false},
+		"one that selects by less": {with(func(d *appsv1.Deployment) { delete(d.Spec.Selector.MatchLabels, "app.kubernetes.io/instance") }), "x", "web", false},
 		"one that selects by more": {with(func(d *appsv1.Deployment) { d.Spec.Selector.MatchLabels["app"] = "web" }), "x", "web", false},
 		"one that selects by expression": {with(func(d *appsv1.Deployment) {
 			d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}
 		}), "x", "web", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := selects(tc.deployment, tc.fooName, tc.deploymentName); got != tc.want {
+			if got := scaling.Selects(tc.deployment.Spec.Selector, tc.fooName, tc.deploymentName); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
+	"github.com/samplecrd/samplecrd/controllers/conditions"
 	"github.com/samplecrd/samplecrd/scaling"
 )
 
@@ -25,9 +26,6 @@ var stalled = []string{
 	samplev1alpha1.FooReasonResourceExists, samplev1alpha1.FooReasonInvalid,
 	samplev1alpha1.FooReasonRejected, samplev1alpha1.FooReasonProgressDeadlineExceeded,
 }
-
-// maxMessage bounds a condition's message, in bytes: some are not ours.
-const maxMessage = 1024
 
 // wait ends the pass with a reason for not being ready.
 func (p *pass) wait(reason, message string) (bool, error) {
@@ -48,17 +46,14 @@ func (p *pass) set(reason, message string) {
 			message += kept(p.others)
 		}
 	}
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
-	condition.Message = message
-	conditions := &p.foo.Status.Conditions
-	meta.SetStatusCondition(conditions, condition)
+	condition.Message = conditions.Message(message)
+	all := &p.foo.Status.Conditions
+	meta.SetStatusCondition(all, condition)
 	if slices.Contains(stalled, reason) {
 		condition.Type, condition.Status = samplev1alpha1.FooConditionStalled, metav1.ConditionTrue
-		meta.SetStatusCondition(conditions, condition)
+		meta.SetStatusCondition(all, condition)
 	} else {
-		meta.RemoveStatusCondition(conditions, samplev1alpha1.FooConditionStalled)
+		meta.RemoveStatusCondition(all, samplev1alpha1.FooConditionStalled)
 	}
 }
 
@@ -130,7 +125,7 @@ func (p *pass) count() {
 	status.DeploymentName, status.Selector = nil, nil
 	status.Replicas, status.AvailableReplicas = new(int32(0)), new(int32(0))
 	if p.applied {
-		status.DeploymentName, status.Selector = new(p.foo.Spec.DeploymentName), new(labels.FormatLabels(selectorLabels(p.foo.Name, p.foo.Spec.DeploymentName)))
+		status.DeploymentName, status.Selector = new(p.foo.Spec.DeploymentName), new(labels.FormatLabels(scaling.Selector(p.foo.Name, p.foo.Spec.DeploymentName)))
 	}
 	has := p.deployment
 	if has == nil || !metav1.IsControlledBy(has, p.foo) {

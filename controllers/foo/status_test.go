@@ -187,7 +187,7 @@ func TestSet(t *testing.T) {
 		for _, message := range []string{strings.Repeat("x", 1<<20), strings.Repeat("网", 1<<12), "x" + strings.Repeat("网", 1<<12)} {
 			p := &pass{foo: newFoo("x", "web")}
 			p.set(samplev1alpha1.FooReasonRejected, message)
-			if got := ready(p.foo).Message; !utf8.ValidString(got) || len(got) > maxMessage+len("…") || !strings.HasSuffix(got, "…") {
+			if got := ready(p.foo).Message; !utf8.ValidString(got) || len(got) > 1024+len("…") || !strings.HasSuffix(got, "…") {
 				t.Errorf("%d bytes: %q", len(got), got)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/controllers/conditions"
 	"github.com/samplecrd/samplecrd/controllers/pace"
 )
 
@@ -45,10 +46,10 @@ func (r *Reconciler) judge(ctx context.Context, p *pass) (bool, error) {
 
 	var errs field.ErrorList
 	if p.plan, errs = addressing.Parse(&p.network.Spec, field.NewPath("spec")); len(errs) > 0 {
-		return p.refuse(samplecrdv1.NetworkReasonInvalid, sentences(errs))
+		return p.refuse(samplecrdv1.NetworkReasonInvalid, conditions.Faults(errs))
 	}
 	if forbidden := p.backend.Limits(&class.Spec).Forbids(p.plan); len(forbidden) > 0 {
-		return p.refuse(samplecrdv1.NetworkReasonUnsupported, strings.Join(forbidden, "; "))
+		return p.refuse(samplecrdv1.NetworkReasonUnsupported, conditions.Message(strings.Join(forbidden, "; ")))
 	}
 	blocked, err := r.take(ctx, p)
 	if err != nil {
@@ -58,7 +59,7 @@ func (r *Reconciler) judge(ctx context.Context, p *pass) (bool, error) {
 		// The end of the other Network brings us back; this is for a claim that was
 		// dropped before it was recorded.
 		p.result.RequeueAfter = pace.Slowly()
-		return p.refuse(samplecrdv1.NetworkReasonOverlap, sentences(blocked))
+		return p.refuse(samplecrdv1.NetworkReasonOverlap, conditions.Faults(blocked))
 	}
 	p.accepted()
 	return true, nil
@@ -152,18 +153,4 @@ func older(a, b *samplecrdv1.Network) bool {
 		return a.CreationTimestamp.Before(&b.CreationTimestamp)
 	}
 	return a.Name < b.Name
-}
-
-// sentences joins faults for a condition's message, which has room for a few.
-func sentences(errs field.ErrorList) string {
-	const most = 1024
-	texts := make([]string, len(errs))
-	for i, err := range errs {
-		texts[i] = err.Error()
-	}
-	text := strings.Join(texts, "; ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }

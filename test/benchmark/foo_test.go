@@ -90,7 +90,7 @@ func (s *bench) create(total map[string]float64) ([]appsv1.Deployment, time.Dura
 	check(s.b, s.env.Client.List(s.b.Context(), &made, client.InNamespace(namespace)))
 	s.makeAvailable(made.Items)
 	s.awaitReady(namespace)
-	s.settle()
+	check(s.b, metrics.Settle(s.b.Context(), "foo", 250*time.Millisecond))
 	for unit, count := range s.counts() {
 		total[unit] += count - before[unit]
 	}
@@ -214,19 +214,6 @@ func (s *bench) awaitReady(namespace string) {
 			}
 		}
 		return len(list.Items) == foos, nil
-	}))
-}
-
-// settle returns when the controller has nothing in its hands: several looks at
-// its counter find the same.
-func (s *bench) settle() {
-	last, same := -1, 0
-	check(s.b, wait.PollUntilContextTimeout(s.b.Context(), 250*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		now := metrics.Reconciles("foo")
-		if same++; now != last {
-			last, same = now, 0
-		}
-		return same == 4, nil
 	}))
 }
 

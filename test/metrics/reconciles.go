@@ -1,8 +1,11 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
@@ -15,6 +18,23 @@ func Reconciles(controller string) int {
 // ReconcileErrors counts the passes of a controller that ended with an error.
 func ReconcileErrors(controller string) int {
 	return total("controller_runtime_reconcile_errors_total", controller)
+}
+
+// Settle returns when a controller has nothing in its hands: five looks at its
+// counter, an interval apart, find the same. After a minute it gives up.
+func Settle(ctx context.Context, controller string, interval time.Duration) error {
+	last, same := -1, 0
+	err := wait.PollUntilContextTimeout(ctx, interval, time.Minute, true, func(context.Context) (bool, error) {
+		now := Reconciles(controller)
+		if same++; now != last {
+			last, same = now, 0
+		}
+		return same == 4, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for controller %s to come to rest: %w", controller, err)
+	}
+	return nil
 }
 
 func total(name, controller string) int {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
+	"github.com/samplecrd/samplecrd/scaling"
 	"github.com/samplecrd/samplecrd/test/review"
 )
 
@@ -84,6 +85,13 @@ func controlledBy(uid types.UID) func(*appsv1.Deployment) {
 func offeredTo(name string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Annotations = map[string]string{samplev1alpha1.AnnotationAdoptBy: name}
+	}
+}
+
+// madeBy gives a Deployment the selector that a Foo writes.
+func madeBy(name string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Spec.Selector = &metav1.LabelSelector{MatchLabels: scaling.Selector(name, d.Name)}
 	}
 }
 

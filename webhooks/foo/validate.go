@@ -46,7 +46,7 @@ func missing(foo *samplev1alpha1.Foo, known *facts) []string {
 	var warnings []string
 	path, name := specPath.Child("deploymentName"), gate.Clip(foo.Spec.DeploymentName, maxNamed)
 	switch deployment := known.deployment; {
-	case deployment != nil && !metav1.IsControlledBy(deployment, foo) && !adoptable(deployment, foo):
+	case deployment != nil && !metav1.IsControlledBy(deployment, foo) && !scaling.Adoptable(deployment, deployment.Spec.Selector, foo):
 		whose := "is not managed by this Foo"
 		if owner := metav1.GetControllerOf(deployment); owner != nil {
 			whose = "belongs to " + gate.Clip(owner.Kind+" "+owner.Name, maxNamed)
@@ -60,9 +60,4 @@ func missing(foo *samplev1alpha1.Foo, known *facts) []string {
 		warnings = append(warnings, fmt.Sprintf("%s: PodTemplate %s not found; the Foo waits until there is one", specPath.Child("podTemplateName"), gate.Clip(foo.Spec.PodTemplateName, maxNamed)))
 	}
 	return warnings
-}
-
-// adoptable says that the Deployment is offered to the Foo.
-func adoptable(deployment metav1.Object, foo *samplev1alpha1.Foo) bool {
-	return metav1.GetControllerOf(deployment) == nil && deployment.GetAnnotations()[samplev1alpha1.AnnotationAdoptBy] == foo.Name
 }

@@ -85,9 +85,19 @@ var _ = Describe("A Foo is let in with a warning", func() {
 
 		makeDeployment(namespace, "offered", func(deployment *appsv1.Deployment) {
 			deployment.Annotations = map[string]string{"samplecontroller.k8s.io/adopt-by": "restored"}
+			labels := map[string]string{
+				"app.kubernetes.io/name": "foo", "app.kubernetes.io/instance": "restored", "samplecontroller.k8s.io/deployment": "offered",
+			}
+			deployment.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels = labels, labels
 		})
 		awaitWarning(namespace, `{deploymentName: offered}`, "Deployment offered "+foreign)
 		expectAccepted(create(foo(namespace, "restored", `{deploymentName: offered}`)))
+
+		makeDeployment(namespace, "unfit", func(deployment *appsv1.Deployment) {
+			deployment.Annotations = map[string]string{"samplecontroller.k8s.io/adopt-by": "other"}
+		})
+		awaitWarning(namespace, `{deploymentName: unfit}`, "Deployment unfit "+foreign)
+		expectAccepted(create(foo(namespace, "other", `{deploymentName: unfit}`)), "Deployment unfit "+foreign)
 	})
 
 	It("while another Foo of the namespace names the Deployment, of another namespace none is told", func() {

@@ -3,6 +3,7 @@ package controller
 import (
 	"time"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,16 +33,10 @@ func reconciles() int { return metrics.Reconciles("network") }
 // reconcileErrors counts the passes that ended with an error.
 func reconcileErrors() int { return metrics.ReconcileErrors("network") }
 
-// settled waits until the controller has nothing in its hands: several looks at
-// its counter find the same.
+// settled waits until the controller has nothing in its hands.
 func settled() {
-	last := -1
-	Eventually(func() bool {
-		now := reconciles()
-		same := now == last
-		last = now
-		return same
-	}).WithPolling(250 * time.Millisecond).MustPassRepeatedly(4).Should(BeTrue())
+	GinkgoHelper()
+	Expect(metrics.Settle(ctx, "network", 250*time.Millisecond)).To(Succeed())
 }
 
 // versions gives the resource version of every object of a list, by name.

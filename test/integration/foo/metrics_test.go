@@ -3,6 +3,7 @@ package foo
 import (
 	"time"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/samplecrd/samplecrd/test/metrics"
@@ -28,14 +29,8 @@ func reconciles() int { return metrics.Reconciles("foo") }
 // reconcileErrors counts the passes that ended with an error.
 func reconcileErrors() int { return metrics.ReconcileErrors("foo") }
 
-// settled waits until the controller has nothing in its hands: several looks at
-// its counter find the same.
+// settled waits until the controller has nothing in its hands.
 func settled() {
-	last := -1
-	Eventually(func() bool {
-		now := reconciles()
-		same := now == last
-		last = now
-		return same
-	}).WithPolling(100 * time.Millisecond).MustPassRepeatedly(4).Should(BeTrue())
+	GinkgoHelper()
+	Expect(metrics.Settle(ctx, "foo", 100*time.Millisecond)).To(Succeed())
 }
