@@ -42,6 +42,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &samplecrdv1.NetworkSpecApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("NetworkStatus"):
 		return &samplecrdv1.NetworkStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("PrefixLengthRange"):
+		return &samplecrdv1.PrefixLengthRangeApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("PrefixLengths"):
+		return &samplecrdv1.PrefixLengthsApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("Route"):
 		return &samplecrdv1.RouteApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("SubnetSpec"):

@@ -54,11 +54,20 @@ const (
 	NetworkReasonRejected           = "Rejected"
 )
 
-// Condition of a NetworkClass and its reasons: True/Ready, or False/Unsupported
-// when this build has no such provider.
+// Condition of a NetworkClass.
+//
+//	| condition | status | reason      | what it means, and who acts next                       |
+//	|-----------|--------|-------------|--------------------------------------------------------|
+//	| Ready     | True   | Ready       | Networks of this class can be made                     |
+//	| Ready     | False  | Unsupported | this build has no such provider                        |
+//	| Ready     | False  | Invalid     | the stored spec breaks a rule; change the spec         |
+//	| Ready     | False  | InUse       | it is being deleted and Networks still use it; new     |
+//	|           |        |             | ones are refused; delete those there are               |
 const (
 	NetworkClassConditionReady = "Ready"
 
 	NetworkClassReasonReady       = "Ready"
 	NetworkClassReasonUnsupported = "Unsupported"
+	NetworkClassReasonInvalid     = "Invalid"
+	NetworkClassReasonInUse       = "InUse"
 )

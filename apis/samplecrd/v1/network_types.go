@@ -17,6 +17,7 @@ const NetworkFinalizer = "network.samplecrd.k8s.io/provider"
 // +genclient
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:selectablefield:JSONPath=`.spec.networkClassName`
 // +kubebuilder:resource:path=networks,scope=Namespaced,shortName=snet,categories=samplecrd
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, a group of a teaching project that Kubernetes has not reviewed"
 // +kubebuilder:printcolumn:name="CIDR",type=string,JSONPath=`.spec.cidr`
@@ -314,18 +315,27 @@ type SubnetStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	ProviderID *string `json:"providerID,omitempty"`
 	// state is Pending while the prefix is claimed but not yet seen on the
-	// backend, and Active afterwards.
+	// backend, Active afterwards, and Draining once the spec no longer asks for it
+	// while the backend still holds it.
 	// +required
 	State SubnetState `json:"state"`
+	// users are those that still use a Draining subnet, as far as they may be named
+	// here. At most 10, each at most 253 characters.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MaxLength=253
+	Users []string `json:"users,omitempty"`
 }
 
 // SubnetState says how far a claimed prefix has come.
 //
-// +kubebuilder:validation:Enum=Pending;Active
+// +kubebuilder:validation:Enum=Pending;Active;Draining
 type SubnetState string
 
 // The values of status.subnets[].state.
 const (
-	SubnetPending SubnetState = "Pending"
-	SubnetActive  SubnetState = "Active"
+	SubnetPending  SubnetState = "Pending"
+	SubnetActive   SubnetState = "Active"
+	SubnetDraining SubnetState = "Draining"
 )

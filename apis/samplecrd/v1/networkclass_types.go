@@ -8,6 +8,9 @@ import (
 // Networks created without one. With several such classes the oldest counts.
 const AnnotationIsDefaultClass = "samplecrd.k8s.io/is-default-class"
 
+// NetworkClassFinalizer keeps a NetworkClass until no Network names it any more.
+const NetworkClassFinalizer = "networkclass.samplecrd.k8s.io/in-use"
+
 // NetworkClass is written by the platform team: which backend makes a Network
 // real, and by what policy. What a StorageClass is to a volume.
 //
@@ -54,6 +57,7 @@ type NetworkClassList struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.provider != 'Multus' || has(self.multus) || (oldSelf.hasValue() && oldSelf.value().provider == self.provider && !has(oldSelf.value().multus))",optionalOldSelf=true,fieldPath=".multus",reason=FieldValueRequired,message="is required when provider is Multus"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || self.provider == oldSelf.value().provider",optionalOldSelf=true,fieldPath=".provider",message="cannot be changed; create another NetworkClass"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().overlapScope) || (has(self.overlapScope) && self.overlapScope == oldSelf.value().overlapScope)",optionalOldSelf=true,fieldPath=".overlapScope",message="cannot be changed; create another NetworkClass"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().multus) || (has(self.multus) && self.multus == oldSelf.value().multus)",optionalOldSelf=true,fieldPath=".multus",message="cannot be changed; create another NetworkClass"
 type NetworkClassSpec struct {
 	// provider is the backend that makes Networks of this class real. Multus: a
@@ -66,11 +70,112 @@ type NetworkClassSpec struct {
 	// +optional
 	Multus *MultusSpec `json:"multus,omitempty"`
 
+	// overlapScope says which Networks of this class may not overlap. Namespace:
+	// those of one namespace. Class: all of them. None: none, any two may. Cannot be
+	// changed. Default: Namespace.
+	// +optional
+	// +kubebuilder:default=Namespace
+	OverlapScope OverlapScope `json:"overlapScope,omitempty"`
+
+	// allowedCIDRs are the ranges that subnets are taken from: each subnet lies
+	// inside one of them. Written as a Network's cidr is, each once. At most 64. May
+	// change. Default: none, which allows any range.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=49
+	// +kubebuilder:validation:items:XValidation:rule="isCIDR(self) && !self.endsWith('/0')",message="must be an address and a prefix length of at least 1, for example 10.0.0.0/8 or 2001:db8::/32"
+	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
+
+	// reservedCIDRs are ranges that no subnet may touch. Written as a Network's cidr
+	// is, each once. At most 64. May change. Default: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=49
+	// +kubebuilder:validation:items:XValidation:rule="isCIDR(self) && !self.endsWith('/0')",message="must be an address and a prefix length of at least 1, for example 10.0.0.0/8 or 2001:db8::/32"
+	ReservedCIDRs []string `json:"reservedCIDRs,omitempty"`
+
+	// prefixLengths bound how large or small a subnet may be. May change. Absent:
+	// any length.
+	// +optional
+	PrefixLengths *PrefixLengths `json:"prefixLengths,omitempty"`
+
+	// namespaceSelector says, by their labels, which namespaces may use the class.
+	// May change. Absent or empty: every namespace.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// clusterRanges says what becomes of a subnet that overlaps the cluster's own
+	// addresses, those of its Services (ServiceCIDR) and Pods (Node spec.podCIDRs).
+	// Warn: it is admitted with a warning. Forbid: it is refused. Ignore: nothing.
+	// May change. Default: Warn.
+	// +optional
+	// +kubebuilder:default=Warn
+	ClusterRanges ClusterRangesPolicy `json:"clusterRanges,omitempty"`
+
 	// deletionPolicy is given to Networks of this class that are created without
 	// one. May change; Networks that exist keep theirs. Default: Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// OverlapScope says which Networks of a class may not overlap.
+//
+// +kubebuilder:validation:Enum=Namespace;Class;None
+type OverlapScope string
+
+// The values of spec.overlapScope.
+const (
+	// OverlapNamespace keeps the Networks of one namespace apart; this is the default.
+	OverlapNamespace OverlapScope = "Namespace"
+	// OverlapClass keeps all Networks of the class apart.
+	OverlapClass OverlapScope = "Class"
+	// OverlapNone lets any two Networks overlap.
+	OverlapNone OverlapScope = "None"
+)
+
+// ClusterRangesPolicy says what becomes of a subnet that overlaps the cluster's own
+// addresses.
+//
+// +kubebuilder:validation:Enum=Warn;Forbid;Ignore
+type ClusterRangesPolicy string
+
+// The values of spec.clusterRanges.
+const (
+	// ClusterRangesWarn admits with a warning; this is the default.
+	ClusterRangesWarn ClusterRangesPolicy = "Warn"
+	// ClusterRangesForbid refuses.
+	ClusterRangesForbid ClusterRangesPolicy = "Forbid"
+	// ClusterRangesIgnore does not look.
+	ClusterRangesIgnore ClusterRangesPolicy = "Ignore"
+)
+
+// PrefixLengths bound the sizes of subnets, by address family.
+type PrefixLengths struct {
+	// ipv4 bounds IPv4 subnets. Absent: any length.
+	// +optional
+	IPv4 *PrefixLengthRange `json:"ipv4,omitempty"`
+	// ipv6 bounds IPv6 subnets. Absent: any length.
+	// +optional
+	IPv6 *PrefixLengthRange `json:"ipv6,omitempty"`
+}
+
+// PrefixLengthRange is a range of prefix lengths, both ends included.
+type PrefixLengthRange struct {
+	// min is the shortest prefix length, that of the largest subnet: 1 to 32 in
+	// ipv4, 1 to 128 in ipv6, not above max. Absent: 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=128
+	Min *int32 `json:"min,omitempty"`
+	// max is the longest prefix length, that of the smallest subnet: 1 to 32 in
+	// ipv4, 1 to 128 in ipv6, not below min. Absent: the longest of the family.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=128
+	Max *int32 `json:"max,omitempty"`
 }
 
 // ProviderType names a backend.
@@ -128,8 +233,7 @@ type NetworkClassStatus struct {
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
-	// conditions hold Ready: True, or False/Unsupported when the manager has no
-	// such provider.
+	// conditions hold Ready; its reasons are at NetworkClassConditionReady.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -289,6 +289,12 @@ var schemaYAML = typed.YAMLObject(`types:
                     - name: state
                       type:
                         scalar: string
+                    - name: users
+                      type:
+                        list:
+                          elementType:
+                            scalar: string
+                          elementRelationship: atomic
                 elementRelationship: associative
                 keys:
                 - cidr
@@ -320,6 +326,16 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         map:
           fields:
+          - name: allowedCIDRs
+            type:
+              list:
+                elementType:
+                  scalar: string
+                elementRelationship: atomic
+          - name: clusterRanges
+            type:
+              scalar: string
+            default: Warn
           - name: deletionPolicy
             type:
               scalar: string
@@ -338,9 +354,72 @@ var schemaYAML = typed.YAMLObject(`types:
                 - name: vlanID
                   type:
                     scalar: numeric
+          - name: namespaceSelector
+            type:
+              map:
+                fields:
+                - name: matchExpressions
+                  type:
+                    list:
+                      elementType:
+                        map:
+                          fields:
+                          - name: key
+                            type:
+                              scalar: string
+                          - name: operator
+                            type:
+                              scalar: string
+                          - name: values
+                            type:
+                              list:
+                                elementType:
+                                  scalar: string
+                                elementRelationship: atomic
+                      elementRelationship: atomic
+                - name: matchLabels
+                  type:
+                    map:
+                      elementType:
+                        scalar: string
+                elementRelationship: atomic
+          - name: overlapScope
+            type:
+              scalar: string
+            default: Namespace
+          - name: prefixLengths
+            type:
+              map:
+                fields:
+                - name: ipv4
+                  type:
+                    map:
+                      fields:
+                      - name: max
+                        type:
+                          scalar: numeric
+                      - name: min
+                        type:
+                          scalar: numeric
+                - name: ipv6
+                  type:
+                    map:
+                      fields:
+                      - name: max
+                        type:
+                          scalar: numeric
+                      - name: min
+                        type:
+                          scalar: numeric
           - name: provider
             type:
               scalar: string
+          - name: reservedCIDRs
+            type:
+              list:
+                elementType:
+                  scalar: string
+                elementRelationship: atomic
     - name: status
       type:
         map:

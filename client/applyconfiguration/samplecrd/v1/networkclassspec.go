@@ -4,6 +4,7 @@ package v1
 
 import (
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // NetworkClassSpecApplyConfiguration represents a declarative configuration of the NetworkClassSpec type for use
@@ -18,6 +19,28 @@ type NetworkClassSpecApplyConfiguration struct {
 	// multus says how Multus networks are made. Present exactly when provider is
 	// Multus. Cannot be changed.
 	Multus *MultusSpecApplyConfiguration `json:"multus,omitempty"`
+	// overlapScope says which Networks of this class may not overlap. Namespace:
+	// those of one namespace. Class: all of them. None: none, any two may. Cannot be
+	// changed. Default: Namespace.
+	OverlapScope *samplecrdv1.OverlapScope `json:"overlapScope,omitempty"`
+	// allowedCIDRs are the ranges that subnets are taken from: each subnet lies
+	// inside one of them. Written as a Network's cidr is, each once. At most 64. May
+	// change. Default: none, which allows any range.
+	AllowedCIDRs []string `json:"allowedCIDRs,omitempty"`
+	// reservedCIDRs are ranges that no subnet may touch. Written as a Network's cidr
+	// is, each once. At most 64. May change. Default: none.
+	ReservedCIDRs []string `json:"reservedCIDRs,omitempty"`
+	// prefixLengths bound how large or small a subnet may be. May change. Absent:
+	// any length.
+	PrefixLengths *PrefixLengthsApplyConfiguration `json:"prefixLengths,omitempty"`
+	// namespaceSelector says, by their labels, which namespaces may use the class.
+	// May change. Absent or empty: every namespace.
+	NamespaceSelector *metav1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
+	// clusterRanges says what becomes of a subnet that overlaps the cluster's own
+	// addresses, those of its Services (ServiceCIDR) and Pods (Node spec.podCIDRs).
+	// Warn: it is admitted with a warning. Forbid: it is refused. Ignore: nothing.
+	// May change. Default: Warn.
+	ClusterRanges *samplecrdv1.ClusterRangesPolicy `json:"clusterRanges,omitempty"`
 	// deletionPolicy is given to Networks of this class that are created without
 	// one. May change; Networks that exist keep theirs. Default: Delete.
 	DeletionPolicy *samplecrdv1.DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -42,6 +65,58 @@ func (b *NetworkClassSpecApplyConfiguration) WithProvider(value samplecrdv1.Prov
 // If called multiple times, the Multus field is set to the value of the last call.
 func (b *NetworkClassSpecApplyConfiguration) WithMultus(value *MultusSpecApplyConfiguration) *NetworkClassSpecApplyConfiguration {
 	b.Multus = value
+	return b
+}
+
+// WithOverlapScope sets the OverlapScope field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the OverlapScope field is set to the value of the last call.
+func (b *NetworkClassSpecApplyConfiguration) WithOverlapScope(value samplecrdv1.OverlapScope) *NetworkClassSpecApplyConfiguration {
+	b.OverlapScope = &value
+	return b
+}
+
+// WithAllowedCIDRs adds the given value to the AllowedCIDRs field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the AllowedCIDRs field.
+func (b *NetworkClassSpecApplyConfiguration) WithAllowedCIDRs(values ...string) *NetworkClassSpecApplyConfiguration {
+	for i := range values {
+		b.AllowedCIDRs = append(b.AllowedCIDRs, values[i])
+	}
+	return b
+}
+
+// WithReservedCIDRs adds the given value to the ReservedCIDRs field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ReservedCIDRs field.
+func (b *NetworkClassSpecApplyConfiguration) WithReservedCIDRs(values ...string) *NetworkClassSpecApplyConfiguration {
+	for i := range values {
+		b.ReservedCIDRs = append(b.ReservedCIDRs, values[i])
+	}
+	return b
+}
+
+// WithPrefixLengths sets the PrefixLengths field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PrefixLengths field is set to the value of the last call.
+func (b *NetworkClassSpecApplyConfiguration) WithPrefixLengths(value *PrefixLengthsApplyConfiguration) *NetworkClassSpecApplyConfiguration {
+	b.PrefixLengths = value
+	return b
+}
+
+// WithNamespaceSelector sets the NamespaceSelector field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NamespaceSelector field is set to the value of the last call.
+func (b *NetworkClassSpecApplyConfiguration) WithNamespaceSelector(value *metav1.LabelSelectorApplyConfiguration) *NetworkClassSpecApplyConfiguration {
+	b.NamespaceSelector = value
+	return b
+}
+
+// WithClusterRanges sets the ClusterRanges field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ClusterRanges field is set to the value of the last call.
+func (b *NetworkClassSpecApplyConfiguration) WithClusterRanges(value samplecrdv1.ClusterRangesPolicy) *NetworkClassSpecApplyConfiguration {
+	b.ClusterRanges = &value
 	return b
 }
 

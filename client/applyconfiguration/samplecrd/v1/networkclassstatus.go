@@ -14,8 +14,7 @@ type NetworkClassStatusApplyConfiguration struct {
 	// observedGeneration is the metadata.generation that the conditions speak of;
 	// -1 until a controller has seen the class.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// conditions hold Ready: True, or False/Unsupported when the manager has no
-	// such provider.
+	// conditions hold Ready; its reasons are at NetworkClassConditionReady.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -20,8 +20,12 @@ type SubnetStatusApplyConfiguration struct {
 	// most 253 characters.
 	ProviderID *string `json:"providerID,omitempty"`
 	// state is Pending while the prefix is claimed but not yet seen on the
-	// backend, and Active afterwards.
+	// backend, Active afterwards, and Draining once the spec no longer asks for it
+	// while the backend still holds it.
 	State *samplecrdv1.SubnetState `json:"state,omitempty"`
+	// users are those that still use a Draining subnet, as far as they may be named
+	// here. At most 10, each at most 253 characters.
+	Users []string `json:"users,omitempty"`
 }
 
 // SubnetStatusApplyConfiguration constructs a declarative configuration of the SubnetStatus type for use with
@@ -59,5 +63,15 @@ func (b *SubnetStatusApplyConfiguration) WithProviderID(value string) *SubnetSta
 // If called multiple times, the State field is set to the value of the last call.
 func (b *SubnetStatusApplyConfiguration) WithState(value samplecrdv1.SubnetState) *SubnetStatusApplyConfiguration {
 	b.State = &value
+	return b
+}
+
+// WithUsers adds the given value to the Users field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Users field.
+func (b *SubnetStatusApplyConfiguration) WithUsers(values ...string) *SubnetStatusApplyConfiguration {
+	for i := range values {
+		b.Users = append(b.Users, values[i])
+	}
 	return b
 }
