@@ -10,7 +10,20 @@ import (
 
 // allLimits forbids all that can be forbidden.
 var allLimits = addressing.Limits{
-	Backend: "Multus with host-local", LongestIPv4: 30, LongestIPv6: 126, NoDHCP: true, NoDNSServers: true, NoAdditionalSubnets: true,
+	Backend: "Multus with host-local", LongestIPv4: 30, LongestIPv6: 126, NoDHCP: true, OneIPv4Gateway: true, GatewaysAllOrNone: true,
+}
+
+// withoutGateways is spec with None as the gateway of the subnets of that number; 0
+// is spec's own.
+func withoutGateways(spec *samplecrdv1.NetworkSpec, subnets ...int) *samplecrdv1.NetworkSpec {
+	for _, i := range subnets {
+		if i == 0 {
+			spec.Gateway = samplecrdv1.GatewayNone
+		} else {
+			spec.AdditionalSubnets[i-1].Gateway = samplecrdv1.GatewayNone
+		}
+	}
+	return spec
 }
 
 func TestForbids(t *testing.T) {
@@ -21,6 +34,7 @@ func TestForbids(t *testing.T) {
 		}
 		return s
 	}
+	entry := "spec.additionalSubnets[0]"
 	for name, tc := range map[string]struct {
 		limits addressing.Limits
 		spec   *samplecrdv1.NetworkSpec
@@ -36,17 +50,28 @@ func TestForbids(t *testing.T) {
 		"the limit of IPv6 is none of IPv4":            {addressing.Limits{LongestIPv6: 126}, spec("192.0.2.0/31", nil), nil},
 		"DHCP that is asked for":                       {allLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPEnabled) }), []string{"spec.dhcp"}},
 		"DHCP that is declined":                        {allLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPDisabled) }), nil},
-		"DHCP where there is one":                      {addressing.Limits{NoDNSServers: true}, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPEnabled) }), nil},
-		"name servers":                                 {allLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DNSServers = []string{"192.0.2.53"} }), []string{"spec.dnsServers"}},
-		"name servers where there are some":            {addressing.Limits{NoDHCP: true}, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DNSServers = []string{"192.0.2.53"} }), nil},
-		"more than one subnet":                         {allLimits, subnets("10.0.0.0/24", "10.0.1.0/24"), []string{"spec.additionalSubnets"}},
-		"what an entry asks for is named by its place": {allLimits, subnets("10.0.0.0/24", "10.0.1.0/31"), []string{"spec.additionalSubnets", "spec.additionalSubnets[0].cidr"}},
+		"DHCP where there is one":                      {addressing.Limits{LongestIPv4: 30}, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPEnabled) }), nil},
+		"both families":                                {allLimits, subnets("10.0.0.0/24", "2001:db8::/64"), nil},
+		"several IPv6 subnets":                         {allLimits, subnets("2001:db8::/64", "2001:db8:1::/64", "2001:db8:2::/64"), nil},
+		"a second IPv4 gateway":                        {allLimits, subnets("10.0.0.0/24", "10.0.1.0/24"), []string{entry + ".gateway"}},
+		"a second IPv4 gateway where there can be two": {addressing.Limits{GatewaysAllOrNone: true}, subnets("10.0.0.0/24", "10.0.1.0/24"), nil},
+		"the second of IPv4, third of all":             {allLimits, subnets("10.0.0.0/24", "2001:db8::/64", "10.0.1.0/24"), []string{"spec.additionalSubnets[1].gateway"}},
+		"every further IPv4 gateway":                   {allLimits, subnets("10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"), []string{entry + ".gateway", "spec.additionalSubnets[1].gateway"}},
+		"IPv4 subnets without gateways":                {allLimits, withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"), 0, 1, 2), nil},
+		"both families without gateways":               {allLimits, withoutGateways(subnets("10.0.0.0/24", "2001:db8::/64"), 0, 1), nil},
+		"one gateway and a subnet without":             {allLimits, withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24"), 1), []string{entry + ".gateway"}},
+		"spec's own is the one without":                {allLimits, withoutGateways(subnets("10.0.0.0/24", "2001:db8::/64"), 0), []string{"spec.gateway"}},
+		"one without where that can be":                {addressing.Limits{OneIPv4Gateway: true}, withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24"), 1), nil},
+		"what an entry asks for is named by its place": {allLimits, subnets("2001:db8::/64", "10.0.1.0/31"), []string{entry + ".cidr"}},
 		"all at once": {allLimits, spec("10.0.0.0/31", func(s *samplecrdv1.NetworkSpec) {
-			s.DHCP, s.DNSServers = new(samplecrdv1.DHCPEnabled), []string{"192.0.2.53"}
-			s.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24", DHCP: new(samplecrdv1.DHCPEnabled)}}
-		}), []string{"spec.additionalSubnets", "spec.cidr", "spec.dhcp", "spec.dnsServers", "spec.additionalSubnets[0].dhcp"}},
-		"pools, routes and an MTU are served": {allLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) {
-			s.AllocationPools, s.Routes, s.MTU = pools("10.0.0.2-10.0.0.9"), routes("172.16.0.0/12 via 10.0.0.9"), new(int32(1500))
+			s.DHCP = new(samplecrdv1.DHCPEnabled)
+			s.AdditionalSubnets = []samplecrdv1.SubnetSpec{
+				{CIDR: "10.0.1.0/24", DHCP: new(samplecrdv1.DHCPEnabled)},
+				{CIDR: "2001:db8::/127", Gateway: samplecrdv1.GatewayNone},
+			}
+		}), []string{"spec.cidr", "spec.dhcp", entry + ".gateway", entry + ".dhcp", "spec.additionalSubnets[1].cidr", "spec.additionalSubnets[1].gateway"}},
+		"pools, name servers, routes and an MTU are served": {allLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) {
+			s.AllocationPools, s.DNSServers, s.Routes, s.MTU = pools("10.0.0.2-10.0.0.9"), []string{"192.0.2.53"}, routes("172.16.0.0/12 via 10.0.0.9"), new(int32(1500))
 		}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,6 +85,32 @@ func TestForbids(t *testing.T) {
 				if !strings.HasPrefix(got[i], path+": "+tc.limits.Backend+" cannot serve ") {
 					t.Errorf("%q is not about %s of %s", got[i], path, tc.limits.Backend)
 				}
+			}
+		})
+	}
+}
+
+// Whoever does what a sentence about gateways says needs no second try.
+func TestForbidsNamesTheRemedy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec *samplecrdv1.NetworkSpec
+		want []string
+	}{
+		"a second IPv4 gateway": {subnets("10.0.0.0/24", "10.0.1.0/24"), []string{
+			"spec.additionalSubnets[0].gateway: Multus with host-local cannot serve a second IPv4 gateway, 10.0.1.1 beside 10.0.0.1; write None as the gateway of every subnet, or make the subnet a Network of its own",
+		}},
+		"one without": {withoutGateways(subnets("10.0.0.0/24", "2001:db8::/64"), 1), []string{
+			"spec.additionalSubnets[0].gateway: Multus with host-local cannot serve a subnet without a gateway beside one with 10.0.0.1; write None as the gateway of every subnet, or name a gateway",
+		}},
+		"one of IPv4 without, beside one of IPv4": {withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24"), 1), []string{
+			"spec.additionalSubnets[0].gateway: Multus with host-local cannot serve a subnet without a gateway beside one with 10.0.0.1; write None as the gateway of every subnet, or make the subnet a Network of its own",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan, errs := addressing.Parse(tc.spec, specPath)
+			checkFaults(t, errs, nil)
+			if got := allLimits.Forbids(plan); strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package providers
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
@@ -20,8 +19,9 @@ const (
 	RetrySlowly
 )
 
-// maxMessage bounds what of a backend's text enters a status, in bytes.
-const maxMessage = 256
+// maxMessage bounds what of a backend's text enters a status, maxUsage what is
+// said of users; in bytes.
+const maxMessage, maxUsage = 256, 1024
 
 // Error is a failed backend call: what to show, and when to try again.
 type Error struct {
@@ -80,23 +80,24 @@ func Deleting(message string) *Error {
 	return &Error{Reason: samplecrdv1.NetworkReasonPending, Message: message, Retry: RetrySlowly}
 }
 
-// InUse is a network that something still uses. Users that may be named are; at
-// most ten.
-func InUse(users []string) *Error {
-	const most = 10
-	named := slices.Sorted(slices.Values(users))
-	message := "Still used by " + strings.Join(named[:min(len(named), most)], ", ")
-	if len(named) > most {
-		message += " and others"
-	}
-	return &Error{Reason: samplecrdv1.NetworkReasonInUse, Message: message, Retry: RetrySlowly}
+// InUse is a network that something still uses.
+func InUse(by Users) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonInUse, Message: "Still used by " + cut(by.String(), maxUsage), Retry: RetrySlowly}
+}
+
+// InTheWay is a change that needs the room of what is used: nothing was changed.
+func InTheWay(used ...Draining) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonInUse, Message: "Nothing is changed while what is asked overlaps what is used: " + Drained(used), Retry: RetrySlowly}
 }
 
 // excerpt keeps a backend's text to one short line.
-func excerpt(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+func excerpt(text string) string { return cut(strings.Join(strings.Fields(text), " "), maxMessage) }
+
+// cut bounds a text; what is missing is seen to be.
+func cut(text string, most int) string {
+	const missing = "…"
+	if len(text) <= most {
+		return text
 	}
-	return text
+	return strings.ToValidUTF8(text[:most-len(missing)], "") + missing
 }

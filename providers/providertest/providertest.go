@@ -3,9 +3,8 @@
 package providertest
 
 import (
-	"fmt"
 	"net/netip"
-	"reflect"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,28 +34,17 @@ type Harness struct {
 	// Tamper changes what the backend holds of id behind the provider's back, and
 	// returns when the provider can have seen it. Remove does away with it.
 	Tamper, Remove func(t *testing.T, id providers.Identity)
+	// SetUsers makes a subnet used, or free again with no users. It is nil where the
+	// backend does not know its users and carries out every change at once.
+	SetUsers func(t *testing.T, id providers.Identity, prefix netip.Prefix, users ...string)
 	// Writes counts the provider's writes to the backend since the beginning.
 	Writes func() int
-}
-
-// Held is a network as a backend has it.
-type Held struct {
-	// ID is the backend's name for it.
-	ID string
-	// Subnets are its address ranges, in order.
-	Subnets []Subnet
-}
-
-// Subnet is an address range of a Held; Gateway is the zero Addr without one.
-type Subnet struct {
-	Prefix  netip.Prefix
-	Gateway netip.Addr
 }
 
 // Run runs the suite. Every case has a Harness of its own.
 func Run(t *testing.T, harness func(t *testing.T) Harness) {
 	t.Helper()
-	for _, group := range []map[string]func(*testing.T, Harness){ensuring, deleting, keepingApart, failing} {
+	for _, group := range []map[string]func(*testing.T, Harness){ensuring, shaping, changing, draining, deleting, keepingApart, failing} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, harness(t)) })
 		}
@@ -66,12 +54,36 @@ func Run(t *testing.T, harness func(t *testing.T) Harness) {
 // plan is what a Network with this range and gateway asks for.
 func plan(t *testing.T, cidr, gateway string) addressing.Plan {
 	t.Helper()
-	spec := &samplecrdv1.NetworkSpec{CIDR: cidr, Gateway: gateway}
-	plan, errs := addressing.Parse(spec, field.NewPath("spec"))
+	return planOf(t, samplecrdv1.NetworkSpec{CIDR: cidr, Gateway: gateway})
+}
+
+func planOf(t *testing.T, spec samplecrdv1.NetworkSpec) addressing.Plan {
+	t.Helper()
+	plan, errs := addressing.Parse(&spec, field.NewPath("spec"))
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	return plan
+}
+
+// with is a plan with gateways of its own of the given ranges, in order.
+func with(t *testing.T, cidrs ...string) addressing.Plan {
+	t.Helper()
+	spec := samplecrdv1.NetworkSpec{CIDR: cidrs[0]}
+	for _, cidr := range cidrs[1:] {
+		spec.AdditionalSubnets = append(spec.AdditionalSubnets, samplecrdv1.SubnetSpec{CIDR: cidr})
+	}
+	return planOf(t, spec)
+}
+
+// serves says whether the backend can serve plan, by its own account.
+func serves(t *testing.T, h Harness, plan addressing.Plan) bool {
+	t.Helper()
+	forbidden := h.Provider.Limits(h.Class).Forbids(plan)
+	if len(forbidden) > 0 {
+		t.Logf("Not asked for: %s", strings.Join(forbidden, "; "))
+	}
+	return len(forbidden) == 0
 }
 
 // ensure calls Ensure, which must succeed.
@@ -85,36 +97,6 @@ func ensure(t *testing.T, h Harness, id providers.Identity, plan addressing.Plan
 		t.Error("Ensure gives no id")
 	}
 	return observed
-}
-
-// checkHeld holds the backend to exactly one network of id, and to plan.
-func checkHeld(t *testing.T, h Harness, id providers.Identity, plan addressing.Plan) {
-	t.Helper()
-	held := h.Held(t, id)
-	if len(held) != 1 {
-		t.Fatalf("the backend holds %d networks of %s, want one: %v", len(held), id, held)
-	}
-	if err := compare(held[0], plan); err != nil {
-		t.Error(err)
-	}
-}
-
-func compare(held Held, plan addressing.Plan) error {
-	var want []Subnet
-	for _, subnet := range plan.Subnets {
-		want = append(want, Subnet{Prefix: subnet.Prefix, Gateway: subnet.Gateway})
-	}
-	if !reflect.DeepEqual(held.Subnets, want) {
-		return fmt.Errorf("the backend holds %v, want %v", held.Subnets, want)
-	}
-	return nil
-}
-
-func checkNothingHeld(t *testing.T, h Harness, id providers.Identity) {
-	t.Helper()
-	if held := h.Held(t, id); len(held) > 0 {
-		t.Errorf("the backend holds %v, want nothing", held)
-	}
 }
 
 // checkReason holds err to a reason of the condition Programmed.

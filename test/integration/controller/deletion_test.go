@@ -7,7 +7,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8stypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 )
@@ -25,7 +28,7 @@ var _ = Describe("The deletion of a Network", func() {
 		for i := range 30 {
 			users = append(users, fmt.Sprintf("Pod shop/web-%02d", i))
 		}
-		w.backend.SetUsers(created.UID, users...)
+		w.use(created, "10.0.0.0/24", users...)
 		w.remove("a")
 		Eventually(w.of("a")).Should(And(
 			haveCondition(programmed, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse),
@@ -36,7 +39,7 @@ var _ = Describe("The deletion of a Network", func() {
 		Expect(strings.Count(said, "Pod shop/web-")).To(Equal(10))
 		Expect(said).To(And(ContainSubstring(users[0]), ContainSubstring("and others")))
 		Expect(w.backend.Networks()).To(HaveKey(created.UID))
-		w.backend.SetUsers(created.UID)
+		w.use(created, "10.0.0.0/24")
 		Eventually(w.gone("a")).Should(BeTrue())
 		Expect(w.backend.Networks()).To(BeEmpty())
 	})
@@ -101,7 +104,7 @@ var _ = Describe("The deletion of a Network", func() {
 		w := onMemory()
 		created := w.network("a", "10.0.0.0/24")
 		Eventually(w.of("a")).Should(beReady())
-		w.backend.SetUsers(created.UID, "Pod shop/web-0")
+		w.use(created, "10.0.0.0/24", "Pod shop/web-0")
 		w.remove("a")
 		Eventually(w.of("a")).Should(haveCondition(programmed, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse))
 		w.change("a", retained)
@@ -144,4 +147,56 @@ var _ = Describe("The deletion of a Network", func() {
 		Eventually(w.gone("a")).Should(BeTrue())
 		Expect(w.backend.Networks()).To(BeEmpty())
 	})
+
+	DescribeTable("CN-05: leaves a Network alone whose range is the same in other words, where nothing competes", func(on func() *world, first string) {
+		w := on()
+		class := w.newClass(func(class *samplecrdv1.NetworkClass) { class.Spec.OverlapScope = samplecrdv1.OverlapNone }).Name
+		cidrs := map[string]string{"a": "10.0.0.0/8", "b": "10.161.0.0/8"}
+		uids := map[string]k8stypes.UID{}
+		for _, name := range []string{first, map[string]string{"a": "b", "b": "a"}[first]} {
+			// The webhook's cache may not show the class yet.
+			Eventually(func() error {
+				network := w.draft(name, cidrs[name], ofClass(class))
+				err := w.Client.Create(ctx, network)
+				uids[name] = network.UID
+				return err
+			}).Should(Succeed())
+		}
+		for name := range cidrs {
+			Eventually(w.of(name)).Should(And(beReady(), haveSubnets("10.0.0.0/8 Active")))
+		}
+		settled()
+		before := w.real("b", uids["b"])
+		Expect(before).NotTo(BeNil())
+		w.remove("a")
+		Eventually(w.gone("a")).Should(BeTrue())
+		w.touch("b")
+		settled()
+		Expect(w.of("b")(Default)).To(And(beReady(), haveSubnets("10.0.0.0/8 Active")))
+		Expect(w.real("b", uids["b"])).To(Equal(before))
+		Expect(w.real("a", uids["a"])).To(BeNil())
+	},
+		Entry("on the fake, a first", onMemory, "a"),
+		Entry("on the fake, b first", onMemory, "b"),
+		Entry("on Multus, a first", onMultus, "a"),
+		Entry("on Multus, b first", onMultus, "b"),
+	)
 })
+
+// real is what the backend holds of a Network; nil when that is nothing.
+func (w *world) real(name string, uid k8stypes.UID) any {
+	GinkgoHelper()
+	if w.Env == bare {
+		if network, there := w.backend.Networks()[uid]; there {
+			return network
+		}
+		return nil
+	}
+	nad := newNAD(w.namespace, name)
+	err := w.Client.Get(ctx, client.ObjectKeyFromObject(nad), nad)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	Expect(err).NotTo(HaveOccurred())
+	return nad.Object
+}

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -39,11 +41,51 @@ var _ = Describe("A Network on Multus", func() {
 		Entry("a /31", func(n *samplecrdv1.Network) { n.Spec.CIDR = "10.0.0.0/31" }, "longest prefix is /30"),
 		Entry("a /127", func(n *samplecrdv1.Network) { n.Spec.CIDR = "2001:db8::/127" }, "longest prefix is /126"),
 		Entry("DHCP", func(n *samplecrdv1.Network) { n.Spec.DHCP = new(samplecrdv1.DHCPEnabled) }, "spec.dhcp"),
-		Entry("DNS servers", func(n *samplecrdv1.Network) { n.Spec.DNSServers = []string{"10.0.0.53"} }, "spec.dnsServers"),
-		Entry("a second subnet", func(n *samplecrdv1.Network) {
+		Entry("a second IPv4 gateway", func(n *samplecrdv1.Network) {
 			n.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "10.1.0.0/24"}}
-		}, "spec.additionalSubnets"),
+		}, "spec.additionalSubnets[0].gateway"),
+		Entry("a gateway on one of two subnets", func(n *samplecrdv1.Network) {
+			n.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "2001:db8::/64", Gateway: samplecrdv1.GatewayNone}}
+		}, "spec.additionalSubnets[0].gateway"),
 	)
+
+	It("brings both families, pools, DNS servers, routes and the MTU into the NetworkAttachmentDefinition", func() {
+		w := onMultus()
+		w.network("a", "10.0.0.0/24", func(n *samplecrdv1.Network) {
+			n.Spec.AllocationPools = []samplecrdv1.AddressRange{{Start: "10.0.0.10", End: "10.0.0.19"}, {Start: "10.0.0.30", End: "10.0.0.39"}}
+			n.Spec.DNSServers = []string{"192.0.2.53"}
+			n.Spec.Routes = []samplecrdv1.Route{{Destination: "172.16.0.0/12", NextHop: "10.0.0.9"}}
+			n.Spec.MTU = new(int32(1400))
+			n.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{
+				CIDR: "2001:0DB8::1/64", Gateway: "2001:db8::fe", DNSServers: []string{"2001:db8::53", "192.0.2.53"},
+				AllocationPools: []samplecrdv1.AddressRange{{Start: "2001:db8::100", End: "2001:db8::1ff"}},
+				Routes:          []samplecrdv1.Route{{Destination: "2001:db8:1::/48", NextHop: "2001:db8::9"}},
+			}}
+		})
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.0.0.0/24 Active", "2001:db8::/64 Active")))
+		uid := string(w.get("a").UID)
+		Expect(w.nad("a")(Default).Object["spec"]).To(HaveKeyWithValue("config", MatchJSON(fmt.Sprintf(`{
+			"cniVersion": "1.0.0", "name": %q, "type": "bridge", "bridge": %q, "isGateway": true, "forceAddress": true, "mtu": 1400,
+			"ipam": {
+				"type": "host-local",
+				"ranges": [
+					[
+						{"subnet": "10.0.0.0/24", "gateway": "10.0.0.1", "rangeStart": "10.0.0.10", "rangeEnd": "10.0.0.19"},
+						{"subnet": "10.0.0.0/24", "gateway": "10.0.0.1", "rangeStart": "10.0.0.30", "rangeEnd": "10.0.0.39"}
+					],
+					[{"subnet": "2001:db8::/64", "gateway": "2001:db8::fe", "rangeStart": "2001:db8::100", "rangeEnd": "2001:db8::1ff"}]
+				],
+				"routes": [{"dst": "172.16.0.0/12", "gw": "10.0.0.9"}, {"dst": "2001:db8:1::/48", "gw": "2001:db8::9"}]
+			},
+			"dns": {"nameservers": ["192.0.2.53", "2001:db8::53"]}
+		}`, uid, "br-"+strings.ReplaceAll(uid, "-", "")[:12]))))
+
+		w.change("a", func(n *samplecrdv1.Network) {
+			n.Spec.AllocationPools, n.Spec.DNSServers, n.Spec.Routes, n.Spec.AdditionalSubnets = nil, nil, nil, nil
+		})
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.0.0.0/24 Active")))
+		Expect(w.cni("a")(Default).IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: "10.0.0.0/24", Gateway: "10.0.0.1"}}}))
+	})
 
 	It("leaves a foreign NetworkAttachmentDefinition alone, and takes its place when it goes", func() {
 		w := onMultus()

@@ -94,11 +94,11 @@ var _ = Describe("Overlapping Networks of one class and namespace", func() {
 		winner := w.network("winner", "10.0.0.0/24")
 		Eventually(w.of("winner")).Should(beReady())
 		w.network("loser", "10.0.0.0/24")
-		w.backend.SetUsers(winner.UID, "Pod shop/web-0")
+		w.use(winner, "10.0.0.0/24", "Pod shop/web-0")
 		w.remove("winner")
 		Eventually(w.of("winner")).Should(haveCondition(programmed, "False", samplecrdv1.NetworkReasonInUse))
 		Consistently(w.of("loser")).Should(Not(beHeld()))
-		w.backend.SetUsers(winner.UID)
+		w.use(winner, "10.0.0.0/24")
 		Eventually(w.of("loser")).Should(beReady())
 	})
 

@@ -1,0 +1,363 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+)
+
+// use makes a subnet used on the fake backend, or free again with no users, which
+// it is in any case when the spec ends.
+func (w *world) use(network *samplecrdv1.Network, cidr string, users ...string) {
+	GinkgoHelper()
+	prefix := netip.MustParsePrefix(cidr)
+	Expect(w.backend.SetUsers(network.UID, prefix, users...)).To(Succeed())
+	// The subnet may have gone by then.
+	DeferCleanup(func() { _ = w.backend.SetUsers(network.UID, prefix) })
+}
+
+// move changes the range of a Network.
+func (w *world) move(name, cidr string) {
+	GinkgoHelper()
+	w.change(name, func(network *samplecrdv1.Network) { network.Spec.CIDR = cidr })
+}
+
+// backendHolds gives the ranges that the fake has of a Network, in order.
+func (w *world) backendHolds(network *samplecrdv1.Network) func() []string {
+	return func() []string {
+		var all []string
+		for _, subnet := range w.backend.Networks()[network.UID].Subnets {
+			all = append(all, subnet.Prefix.String())
+		}
+		return all
+	}
+}
+
+// haveSubnets is true of a status that records exactly these, each written as
+// "10.0.0.0/24 Draining pod a, pod b".
+func haveSubnets(want ...string) types.GomegaMatcher {
+	return WithTransform(func(network *samplecrdv1.Network) []string {
+		var all []string
+		for _, subnet := range network.Status.Subnets {
+			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", subnet.CIDR, subnet.State, strings.Join(subnet.Users, ", "))))
+		}
+		return all
+	}, ConsistOf(want))
+}
+
+// drains is a Network on the fake that was moved from 10.0.0.0/24, which a Pod
+// uses, to 10.1.0.0/24.
+func drains() (*world, *samplecrdv1.Network) {
+	GinkgoHelper()
+	w := onMemory()
+	created := w.network("a", "10.0.0.0/24")
+	Eventually(w.of("a")).Should(beReady())
+	w.use(created, "10.0.0.0/24", "Pod web-0")
+	w.move("a", "10.1.0.0/24")
+	Eventually(w.of("a")).Should(And(
+		beWithout(samplecrdv1.NetworkReasonDraining, false),
+		haveSubnets("10.1.0.0/24 Active", "10.0.0.0/24 Draining Pod web-0"),
+	))
+	return w, created
+}
+
+var _ = Describe("A change of a Network's range, apart from the old one", func() {
+	It("makes the new subnet first, says who holds the old one, and ends by itself when they go", func() {
+		w := onMemory()
+		created := w.network("a", "10.0.0.0/24")
+		Eventually(w.of("a")).Should(beReady())
+		old := w.get("a").Status
+		w.use(created, "10.0.0.0/24", "Pod web-1", "Pod web-0")
+		w.move("a", "10.1.0.0/24")
+		Eventually(w.of("a")).Should(And(
+			beWithout(samplecrdv1.NetworkReasonDraining, false),
+			haveSubnets("10.1.0.0/24 Active", "10.0.0.0/24 Draining Pod web-0, Pod web-1"),
+		))
+		network := w.get("a")
+		Expect(message(network, ready)).To(HaveSuffix("10.0.0.0/24 is still used by Pod web-0, Pod web-1"))
+		Expect(network.Status.ProviderID).To(Equal(old.ProviderID))
+		Expect(network.Status.Subnets).To(ContainElement(And(
+			HaveField("CIDR", "10.0.0.0/24"), HaveField("Gateway", HaveValue(Equal("10.0.0.1"))), HaveField("ProviderID", Equal(old.Subnets[0].ProviderID)),
+		)))
+		Expect(w.backendHolds(created)()).To(Equal([]string{"10.1.0.0/24", "10.0.0.0/24"}))
+		Eventually(w.events("a")).Should(ContainElement("Warning Draining"))
+
+		w.touch("a")
+		settled()
+		version := w.get("a").ResourceVersion
+		w.touch("a")
+		settled()
+		Expect(w.backend.Writes()).To(Equal(2), "nothing is written while it waits")
+		Expect(w.get("a").Status).To(Equal(network.Status))
+		Expect(w.get("a").ResourceVersion).NotTo(Equal(version), "touched")
+
+		w.use(created, "10.0.0.0/24", "Pod web-1")
+		Eventually(w.of("a")).Should(haveSubnets("10.1.0.0/24 Active", "10.0.0.0/24 Draining Pod web-1"))
+		w.use(created, "10.0.0.0/24")
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.1.0.0/24 Active")))
+		Expect(w.backendHolds(created)()).To(Equal([]string{"10.1.0.0/24"}))
+	})
+
+	It("names ten at most, and nobody who must not be named", func() {
+		w, created := drains()
+		var users []string
+		for i := range 12 {
+			users = append(users, fmt.Sprintf("Pod web-%02d", i))
+		}
+		w.use(created, "10.0.0.0/24", users...)
+		Eventually(w.of("a")).Should(HaveField("Status.Subnets", ContainElement(HaveField("Users", Equal(users[:10])))))
+		Expect(message(w.get("a"), programmed)).To(HaveSuffix("Pod web-09 and others"))
+		w.use(created, "10.0.0.0/24")
+		Eventually(w.of("a")).Should(beReady())
+
+		w.network("b", "10.2.0.0/24")
+		Eventually(w.of("b")).Should(beReady())
+		Expect(w.backend.SetOthers(w.get("b").UID, netip.MustParsePrefix("10.2.0.0/24"), true)).To(Succeed())
+		w.move("b", "10.3.0.0/24")
+		Eventually(w.of("b")).Should(And(
+			beWithout(samplecrdv1.NetworkReasonDraining, false), haveSubnets("10.3.0.0/24 Active", "10.2.0.0/24 Draining"),
+		))
+		Expect(message(w.get("b"), ready)).To(HaveSuffix("10.2.0.0/24 is still used by others, who may not be named here"))
+		Expect(w.backend.SetOthers(w.get("b").UID, netip.MustParsePrefix("10.2.0.0/24"), false)).To(Succeed())
+		Eventually(w.of("b")).Should(beReady())
+	})
+
+	It("can be taken back while the old subnet drains", func() {
+		w, created := drains()
+		id := w.backend.Networks()[created.UID].Subnets[1].ID
+		w.use(created, "10.1.0.0/24", "Pod web-1")
+		w.move("a", "10.0.0.0/24")
+		Eventually(w.of("a")).Should(And(
+			beWithout(samplecrdv1.NetworkReasonDraining, false),
+			haveSubnets("10.0.0.0/24 Active", "10.1.0.0/24 Draining Pod web-1"),
+		))
+		Expect(w.backend.Networks()[created.UID].Subnets[0].ID).To(Equal(id))
+		w.use(created, "10.1.0.0/24")
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.0.0.0/24 Active")))
+		Expect(w.backendHolds(created)()).To(Equal([]string{"10.0.0.0/24"}))
+	})
+
+	It("can be followed by another one while the old subnet drains", func() {
+		w, created := drains()
+		w.use(created, "10.1.0.0/24", "Pod web-1")
+		w.move("a", "10.2.0.0/24")
+		Eventually(w.of("a")).Should(haveSubnets("10.2.0.0/24 Active", "10.0.0.0/24 Draining Pod web-0", "10.1.0.0/24 Draining Pod web-1"))
+		Expect(message(w.get("a"), ready)).To(HaveSuffix("10.0.0.0/24 is still used by Pod web-0; 10.1.0.0/24 is still used by Pod web-1"))
+		w.use(created, "10.0.0.0/24")
+		Eventually(w.of("a")).Should(haveSubnets("10.2.0.0/24 Active", "10.1.0.0/24 Draining Pod web-1"))
+		w.use(created, "10.1.0.0/24")
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.2.0.0/24 Active")))
+	})
+
+	It("waits for the old subnet's users when the Network is deleted meanwhile", func() {
+		w, created := drains()
+		w.remove("a")
+		Eventually(w.of("a")).Should(And(beHeld(), haveCondition(ready, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse)))
+		Expect(message(w.get("a"), ready)).To(ContainSubstring("Pod web-0"))
+		Expect(w.backendHolds(created)()).To(Equal([]string{"10.1.0.0/24", "10.0.0.0/24"}))
+		w.use(created, "10.0.0.0/24")
+		Eventually(w.gone("a")).Should(BeTrue())
+		Expect(w.backend.Networks()).To(BeEmpty())
+	})
+
+	It("is remembered over a restart of the manager, and ends when the users went meanwhile", func() {
+		w, created := drains()
+		settled()
+		version, writes := w.get("a").ResourceVersion, w.backend.Writes()
+		w.stop()
+		passes := reconciles()
+		w.startOnMemory()
+		Eventually(reconciles).Should(BeNumerically(">", passes))
+		settled()
+		Expect(w.get("a").ResourceVersion).To(Equal(version))
+		Expect(w.backend.Writes()).To(Equal(writes))
+		w.stop()
+		w.use(created, "10.0.0.0/24")
+		w.startOnMemory()
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.1.0.0/24 Active")))
+	})
+
+	It("is found again when somebody clears the status", func() {
+		w, _ := drains()
+		settled()
+		before := w.get("a").Status
+		cleared := w.get("a")
+		cleared.Status = samplecrdv1.NetworkStatus{}
+		Expect(w.Client.Status().Update(ctx, cleared)).To(Succeed())
+		Eventually(w.of("a")).Should(And(
+			beWithout(samplecrdv1.NetworkReasonDraining, false), HaveField("Status.Subnets", Equal(before.Subnets)),
+		))
+	})
+
+	It("keeps both ranges claimed while the backend fails", func() {
+		w, created := drains()
+		settled()
+		w.backend.Fail(errors.New("away"))
+		w.touch("a")
+		Eventually(w.of("a")).Should(haveSubnets("10.1.0.0/24 Active", "10.0.0.0/24 Draining Pod web-0"))
+		w.use(created, "10.0.0.0/24")
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.1.0.0/24 Active")))
+	})
+
+	It("gives the old range to nobody before it has drained", func() {
+		w, created := drains()
+		w.network("b", "10.0.0.0/16")
+		Eventually(w.of("b")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
+		Expect(message(w.get("b"), ready)).To(ContainSubstring("10.0.0.0/24"))
+		w.use(created, "10.0.0.0/24")
+		Eventually(w.of("a")).Should(beReady())
+		Eventually(w.of("b")).Should(beReady())
+	})
+
+	It("lets an additional subnet drain alone, and changes what stays in place", func() {
+		w := onMemory()
+		created := w.network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) {
+			network.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "2001:db8:1::/64"}, {CIDR: "2001:db8:2::/64"}}
+		})
+		Eventually(w.of("a")).Should(beReady())
+		for _, cidr := range []string{"10.0.0.0/24", "2001:db8:1::/64", "2001:db8:2::/64"} {
+			w.use(created, cidr, "Pod web-0")
+		}
+		w.change("a", func(network *samplecrdv1.Network) {
+			network.Spec.Gateway, network.Spec.MTU = "10.0.0.254", new(int32(1400))
+			network.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "2001:db8:2::/64", DNSServers: []string{"2001:db8:2::53"}}}
+		})
+		Eventually(w.of("a")).Should(And(
+			beWithout(samplecrdv1.NetworkReasonDraining, false),
+			haveSubnets("10.0.0.0/24 Active", "2001:db8:2::/64 Active", "2001:db8:1::/64 Draining Pod web-0"),
+		))
+		held := w.backend.Networks()[created.UID]
+		Expect(held).To(And(HaveField("MTU", int32(1400)), HaveField("Subnets", HaveLen(3))))
+		Expect(held.Subnets[0].Gateway.String()).To(Equal("10.0.0.254"))
+		Expect(held.Subnets[1].DNSServers).To(HaveLen(1))
+		w.use(created, "2001:db8:1::/64")
+		Eventually(w.of("a")).Should(beReady())
+	})
+})
+
+var _ = Describe("A change of a Network's range, onto the old one", func() {
+	It("changes nothing while the old subnet is used, says by whom, and is made when they go", func() {
+		w := onMemory()
+		created := w.network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) {
+			network.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "2001:db8::/64"}}
+		})
+		Eventually(w.of("a")).Should(beReady())
+		w.use(created, "10.0.0.0/24", "Pod web-0")
+		before := w.backend.Networks()[created.UID]
+		w.change("a", func(network *samplecrdv1.Network) {
+			network.Spec.CIDR, network.Spec.MTU, network.Spec.AdditionalSubnets = "10.0.0.0/16", new(int32(1400)), nil
+		})
+		Eventually(w.of("a")).Should(And(
+			beWithout(samplecrdv1.NetworkReasonInUse, false),
+			haveSubnets("10.0.0.0/24 Draining Pod web-0", "2001:db8::/64 Active", "10.0.0.0/16 Pending"),
+		))
+		Expect(message(w.get("a"), ready)).To(ContainSubstring("10.0.0.0/24 is still used by Pod web-0"))
+		w.touch("a")
+		settled()
+		Expect(w.backend.Networks()[created.UID]).To(Equal(before))
+		Expect(w.backend.Writes()).To(Equal(1))
+
+		w.use(created, "10.0.0.0/24")
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.0.0.0/16 Active")))
+		Expect(w.backendHolds(created)()).To(Equal([]string{"10.0.0.0/16"}))
+	})
+
+	It("can be taken back while it waits, as if nothing had been", func() {
+		w := onMemory()
+		created := w.network("a", "10.0.0.0/24")
+		Eventually(w.of("a")).Should(beReady())
+		w.use(created, "10.0.0.0/24", "Pod web-0")
+		w.move("a", "10.0.0.0/16")
+		Eventually(w.of("a")).Should(beWithout(samplecrdv1.NetworkReasonInUse, false))
+		w.move("a", "10.0.0.0/24")
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.0.0.0/24 Active")))
+		Expect(w.backend.Writes()).To(Equal(1))
+	})
+
+	It("waits for what drains from an earlier change, too", func() {
+		w, created := drains()
+		w.move("a", "10.0.0.128/25")
+		Eventually(w.of("a")).Should(And(
+			beWithout(samplecrdv1.NetworkReasonInUse, false),
+			haveSubnets("10.0.0.0/24 Draining Pod web-0", "10.1.0.0/24 Active", "10.0.0.128/25 Pending"),
+		))
+		w.use(created, "10.0.0.0/24")
+		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.0.0.128/25 Active")))
+	})
+})
+
+var _ = Describe("More changes than a status has room for", func() {
+	// eight gives a Network eight subnets of a block.
+	eight := func(block int) func(*samplecrdv1.Network) {
+		return func(network *samplecrdv1.Network) {
+			network.Spec.CIDR, network.Spec.AdditionalSubnets = fmt.Sprintf("10.%d.0.0/24", block), nil
+			for i := 1; i < 8; i++ {
+				network.Spec.AdditionalSubnets = append(network.Spec.AdditionalSubnets, samplecrdv1.SubnetSpec{CIDR: fmt.Sprintf("10.%d.%d.0/24", block, i)})
+			}
+		}
+	}
+	useBlock := func(w *world, network *samplecrdv1.Network, block int, users ...string) {
+		GinkgoHelper()
+		for i := range 8 {
+			w.use(network, fmt.Sprintf("10.%d.%d.0/24", block, i), users...)
+		}
+	}
+
+	It("wait until something has drained, and are then carried out by themselves", func() {
+		w := onMemory()
+		created := w.network("a", "", eight(1))
+		Eventually(w.of("a")).Should(beReady())
+		useBlock(w, created, 1, "Pod web-1")
+		w.change("a", eight(2))
+		Eventually(w.of("a")).Should(And(beWithout(samplecrdv1.NetworkReasonDraining, false), HaveField("Status.Subnets", HaveLen(16))))
+		useBlock(w, created, 2, "Pod web-2")
+
+		w.change("a", eight(3))
+		Eventually(w.of("a")).Should(And(beWithout(samplecrdv1.NetworkReasonDraining, false), HaveField("Status.Subnets", HaveLen(16))))
+		settled()
+		Expect(w.backendHolds(created)()).To(And(HaveLen(16), Not(ContainElement(HavePrefix("10.3.")))))
+
+		By("making room for one of them")
+		w.use(created, "10.1.4.0/24")
+		Eventually(w.backendHolds(created)).Should(And(HaveLen(16), ContainElement("10.3.0.0/24"), Not(ContainElement("10.1.4.0/24"))))
+		Eventually(w.of("a")).Should(And(
+			beWithout(samplecrdv1.NetworkReasonDraining, false),
+			HaveField("Status.Subnets", And(HaveLen(16), ContainElement(And(HaveField("CIDR", "10.3.0.0/24"), HaveField("State", samplecrdv1.SubnetActive))))),
+		))
+
+		By("making room for all")
+		for _, i := range []int{0, 1, 2, 3, 5, 6, 7} {
+			w.use(created, fmt.Sprintf("10.1.%d.0/24", i))
+		}
+		Eventually(w.of("a")).Should(HaveField("Status.Subnets", And(HaveLen(16), HaveEach(HaveField("CIDR", Not(HavePrefix("10.1.")))))))
+		useBlock(w, created, 2)
+		Eventually(w.of("a")).Should(And(beReady(), HaveField("Status.Subnets", And(HaveLen(8), HaveEach(HaveField("CIDR", HavePrefix("10.3.")))))))
+	})
+})
+
+var _ = Describe("A change of a Network's range on Multus", func() {
+	It("is carried out at once, and the old range is free for another Network", func() {
+		w := onMultus()
+		w.network("a", "10.0.0.0/24")
+		Eventually(w.of("a")).Should(beReady())
+		for _, cidr := range []string{"10.1.0.0/24", "10.1.0.0/16", "10.1.128.0/17"} {
+			w.move("a", cidr)
+			Eventually(w.of("a")).Should(And(beReady(), haveSubnets(cidr+" Active")))
+			config := w.cni("a")(Default)
+			Expect(config.IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: cidr, Gateway: w.get("a").Spec.Gateway}}}))
+		}
+		for name, cidr := range map[string]string{"b": "10.0.0.0/24", "c": "10.1.0.0/17"} {
+			// The webhook's cache may not show yet that the range is free.
+			Eventually(func() error { return w.Client.Create(ctx, w.draft(name, cidr)) }).Should(Succeed())
+			Eventually(w.of(name)).Should(beReady())
+		}
+	})
+})
