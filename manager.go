@@ -84,12 +84,13 @@ func (b *bundle) Start(ctx context.Context) error {
 		samplecrdv1.ProviderMultus: multus.New(b.mgr.GetClient(), b.mgr.GetAPIReader(), b.mgr.GetCache()),
 	}
 	// The webhooks read the cache; not ready before it is filled.
-	if err := controllers.FillCache(ctx, b.mgr.GetCache()); err != nil {
+	space, err := controllers.FillCache(ctx, b.mgr)
+	if err != nil {
 		return fmt.Errorf("filling the cache: %w", err)
 	}
 	if err := errors.Join(
-		controllers.Setup(b.mgr, controllers.Options{Backends: backends, FooImage: b.opts.fooImage}),
-		webhooks.Setup(b.mgr, webhooks.Options{Backends: backends, FooMaxReplicas: int32(b.opts.fooMaxReplicas)}),
+		controllers.Setup(b.mgr, controllers.Options{Backends: backends, Space: space, FooImage: b.opts.fooImage}),
+		webhooks.Setup(b.mgr, webhooks.Options{Backends: backends, Space: space, FooMaxReplicas: int32(b.opts.fooMaxReplicas)}),
 	); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/samplecrd/samplecrd/addressing"
@@ -69,11 +70,15 @@ func ExampleLimits_Forbids() {
 	// [spec.cidr: host-local cannot serve 192.0.2.0/31; its longest prefix is /30]
 }
 
-func ExampleOverlaps() {
+func ExampleClaims_Overlaps() {
+	scope := addressing.Scope{Class: "standard", Namespace: "shop"}
+	backbone := addressing.Owner{UID: "1", NamespacedName: types.NamespacedName{Namespace: "shop", Name: "backbone"}}
+	claims := addressing.NewClaims()
+	claims.Set(backbone, scope, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, nil)
+
 	spec := samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24"}
 	plan, _ := addressing.Parse(&spec, field.NewPath("spec"))
-	rivals := []addressing.Rival{{Name: "backbone", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
-	fmt.Println(addressing.Overlaps(plan, rivals))
+	fmt.Println(claims.Overlaps(plan, scope, types.NamespacedName{Namespace: "shop", Name: "example"}))
 	// Output:
 	// [spec.cidr: Invalid value: "10.0.0.0/24": overlaps 10.0.0.0/8 of Network "backbone"; use a range apart from it]
 }

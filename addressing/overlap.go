@@ -4,28 +4,22 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 )
 
-// maxConflicts bounds how many conflicts one answer names.
-const maxConflicts = 5
+const (
+	// maxNamed bounds how many conflicts one answer names.
+	maxNamed = 5
+	// maxLooked bounds among how many those are chosen, for each subnet.
+	maxLooked = 64
+)
 
 // RuleOverlap is the Origin of the faults that Overlaps reports.
 const RuleOverlap = "addressing/overlap"
-
-// Rival is another Network of the same class and namespace, and what it holds of
-// the address space.
-type Rival struct {
-	// Name is the rival's name; it is in the asker's own namespace, so that naming
-	// it betrays no other tenant.
-	Name string
-	// Prefixes are what it has claimed or asks for, canonical.
-	Prefixes []netip.Prefix
-}
 
 // Recorded lists the prefixes that status records as claimed.
 func Recorded(status *samplecrdv1.NetworkStatus) []netip.Prefix {
@@ -53,28 +47,62 @@ func Asked(spec *samplecrdv1.NetworkSpec) []netip.Prefix {
 	return prefixes
 }
 
-// Overlaps names the first five conflicts between plan and its rivals, each on
-// the path of the subnet that is in the way, a rival once for each subnet.
-func Overlaps(plan Plan, rivals []Rival) field.ErrorList {
-	// By name, so that the same conflicts read the same every time.
-	rivals = slices.SortedStableFunc(slices.Values(rivals), func(a, b Rival) int { return strings.Compare(a.Name, b.Name) })
+// Overlaps names the first five claims of others that plan conflicts with: those
+// held before those asked for, the older before the younger, among the first 64
+// that are found for each subnet. Each is on the path of the subnet that is in the
+// way. Another Network of self's namespace is named; of another namespace's nothing
+// is said but the range.
+func (c *Claims) Overlaps(plan Plan, scope Scope, self types.NamespacedName) field.ErrorList {
 	var errs field.ErrorList
 	for _, subnet := range plan.Subnets {
-		named := map[string]bool{}
-		for _, rival := range rivals {
-			for _, prefix := range rival.Prefixes {
-				if named[rival.Name] || !subnet.Prefix.IsValid() || !prefix.Overlaps(subnet.Prefix) {
-					continue
-				}
-				named[rival.Name] = true
-				errs = append(errs, field.Invalid(subnet.Path.Child("cidr"), subnet.Written.String(),
-					fmt.Sprintf("overlaps %s of Network %q; use a range apart from it", prefix, rival.Name)).WithOrigin(RuleOverlap))
-				if len(errs) == maxConflicts {
-					errs[maxConflicts-1].Detail += "; there may be more"
-					return errs
-				}
+		if !subnet.Prefix.IsValid() {
+			continue
+		}
+		conflicts, more := c.conflicts(scope, subnet.Prefix, self)
+		for _, claim := range conflicts {
+			if len(errs) == maxNamed {
+				more = true
+				break
 			}
+			errs = append(errs, Overlap(subnet, claim, self))
+		}
+		if more {
+			errs[len(errs)-1].Detail += "; there may be more"
+			return errs
 		}
 	}
 	return errs
+}
+
+// conflicts gives the first claims in the order of Claim.compare, an owner once.
+func (c *Claims) conflicts(scope Scope, prefix netip.Prefix, self types.NamespacedName) (named []Claim, more bool) {
+	looked := 0
+	for claim := range c.Overlapping(scope, prefix, self) {
+		if looked++; looked > maxLooked {
+			more = true
+			break
+		}
+		named = append(named, claim)
+	}
+	slices.SortFunc(named, Claim.compare)
+	seen := map[types.UID]bool{}
+	named = slices.DeleteFunc(named, func(claim Claim) bool {
+		again := seen[claim.Owner.UID]
+		seen[claim.Owner.UID] = true
+		return again
+	})
+	if len(named) > maxNamed {
+		named, more = named[:maxNamed], true
+	}
+	return named, more
+}
+
+// Overlap is the fault of a subnet of self's that overlaps a claim of another.
+func Overlap(subnet Subnet, claim Claim, self types.NamespacedName) *field.Error {
+	whose := ", which a Network of another namespace has"
+	if claim.Owner.Namespace == self.Namespace {
+		whose = fmt.Sprintf(" of Network %q", claim.Owner.Name)
+	}
+	return field.Invalid(subnet.Path.Child("cidr"), subnet.Written.String(),
+		fmt.Sprintf("overlaps %s%s; use a range apart from it", claim.Prefix, whose)).WithOrigin(RuleOverlap)
 }

@@ -5,7 +5,6 @@
 package addressing
 
 import (
-	"fmt"
 	"net/netip"
 
 	"go4.org/netipx"
@@ -69,7 +68,7 @@ func (p Plan) Warnings() []string {
 	var warnings []string
 	warn := func(path *field.Path, written, canonical netip.Prefix) {
 		if written != canonical {
-			warnings = append(warnings, fmt.Sprintf("%s: %s has host bits set and is treated as %s; write %s", path, written, canonical, canonical))
+			warnings = append(warnings, hostBits(path, written))
 		}
 	}
 	for _, subnet := range p.Subnets {

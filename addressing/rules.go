@@ -1,6 +1,7 @@
 package addressing
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -43,18 +44,30 @@ var reads = map[string][]string{
 	ruleMTU:               {"mtu"},
 	ruleMTUv6:             {"mtu", "cidr", "additionalSubnets"},
 	RuleOverlap:           {"cidr", "additionalSubnets", "networkClassName"},
+	RuleAllowedCIDRs:      {"cidr", "networkClassName"},
+	RuleReservedCIDRs:     {"cidr", "networkClassName"},
+	RulePrefixLengths:     {"cidr", "networkClassName"},
+	RuleNamespace:         {"networkClassName"},
+	RuleClassStays:        {"networkClassName"},
+	RuleClusterRanges:     {"cidr", "networkClassName"},
 }
 
 // Unchanged says whether every field that the rule behind fault reads is the same
 // in both specs, so that the change did not bring the fault about. A list counts
-// as one field. It is false for a fault that does not come from Parse.
+// as one field. It is false for a fault that does not come from this package's
+// rules of a Network.
 func Unchanged(fault *field.Error, before, after *samplecrdv1.NetworkSpec) bool {
 	fields, known := reads[fault.Origin]
 	if !known {
 		return false
 	}
-	if strings.Contains(fault.Field, "additionalSubnets[") && fault.Origin != ruleSubnetsApart && fault.Origin != RuleOverlap {
-		fields = []string{"additionalSubnets"}
+	if strings.Contains(fault.Field, "additionalSubnets[") && !slices.Contains(fields, "additionalSubnets") {
+		// What the rule reads of a subnet stands in the list; the class does not.
+		ofEntry := []string{"additionalSubnets"}
+		if slices.Contains(fields, "networkClassName") {
+			ofEntry = append(ofEntry, "networkClassName")
+		}
+		fields = ofEntry
 	}
 	for _, name := range fields {
 		if !equality.Semantic.DeepEqual(fieldOf(before, name), fieldOf(after, name)) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
@@ -76,13 +78,35 @@ func brokenRules() map[string]broken {
 		"a bad hop in an entry":       {with(samplecrdv1.SubnetSpec{CIDR: "10.0.1.0/24", Routes: route("172.16.0.0/12", "10.0.0.9")}), "spec.additionalSubnets[0].routes[0].nextHop", ruleRouteInside, "additionalSubnets"},
 		"a range of another":          {of(samplecrdv1.SubnetSpec{CIDR: "10.99.1.0/24"}), "spec.cidr", RuleOverlap, "cidr additionalSubnets networkClassName"},
 		"an entry's range of another": {with(samplecrdv1.SubnetSpec{CIDR: "10.99.1.0/24"}), "spec.additionalSubnets[0].cidr", RuleOverlap, "cidr additionalSubnets networkClassName"},
+		"a range not allowed":         {of(samplecrdv1.SubnetSpec{CIDR: "172.16.0.0/24"}), "spec.cidr", RuleAllowedCIDRs, "cidr networkClassName"},
+		"an entry not allowed":        {with(samplecrdv1.SubnetSpec{CIDR: "172.16.0.0/24"}), "spec.additionalSubnets[0].cidr", RuleAllowedCIDRs, "additionalSubnets networkClassName"},
+		"a range reserved":            {of(samplecrdv1.SubnetSpec{CIDR: "10.96.1.0/24"}), "spec.cidr", RuleReservedCIDRs, "cidr networkClassName"},
+		"an entry reserved":           {with(samplecrdv1.SubnetSpec{CIDR: "10.96.1.0/24"}), "spec.additionalSubnets[0].cidr", RuleReservedCIDRs, "additionalSubnets networkClassName"},
+		"a range too small":           {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/29"}), "spec.cidr", RulePrefixLengths, "cidr networkClassName"},
+		"an entry too small":          {with(samplecrdv1.SubnetSpec{CIDR: "10.0.1.0/29"}), "spec.additionalSubnets[0].cidr", RulePrefixLengths, "additionalSubnets networkClassName"},
+		"a namespace not selected":    {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}), "spec.networkClassName", RuleNamespace, "networkClassName"},
+		"a range of the cluster":      {of(samplecrdv1.SubnetSpec{CIDR: "10.97.1.0/24"}), "spec.cidr", RuleClusterRanges, "cidr networkClassName"},
+		"an entry of the cluster":     {with(samplecrdv1.SubnetSpec{CIDR: "10.97.1.0/24"}), "spec.additionalSubnets[0].cidr", RuleClusterRanges, "additionalSubnets networkClassName"},
+		"a class that is going":       {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}), "spec.networkClassName", RuleClassStays, "networkClassName"},
 	}
 }
 
 // judge is all rules together.
 func judge(spec *samplecrdv1.NetworkSpec) field.ErrorList {
 	plan, errs := Parse(spec, field.NewPath("spec"))
-	return append(errs, Overlaps(plan, []Rival{{Name: "rival", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")}}})...)
+	going := metav1.ObjectMeta{Name: "standard", DeletionTimestamp: &metav1.Time{}}
+	policy, _ := ParsePolicy(&samplecrdv1.NetworkClass{ObjectMeta: going, Spec: samplecrdv1.NetworkClassSpec{
+		AllowedCIDRs: []string{"10.0.0.0/8"}, ReservedCIDRs: []string{"10.96.0.0/16"},
+		PrefixLengths:     &samplecrdv1.PrefixLengths{IPv4: &samplecrdv1.PrefixLengthRange{Max: new(int32(28))}},
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}},
+	}})
+	errs = append(errs, policy.Judge(plan, Tenant{Namespace: "default"})...)
+	cluster := NewClusterRanges()
+	cluster.Set("services", ServiceRange, []netip.Prefix{netip.MustParsePrefix("10.97.0.0/16")})
+	errs = append(errs, cluster.Judge(plan)...)
+	claims, scope := NewClaims(), Scope{Class: "standard"}
+	claims.Set(Owner{UID: "rival", NamespacedName: types.NamespacedName{Namespace: "default", Name: "rival"}}, scope, []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")}, nil)
+	return append(errs, claims.Overlaps(plan, scope, types.NamespacedName{Namespace: "default", Name: "subject"})...)
 }
 
 // A fault is forgiven as long as no field that its rule reads has changed; a test

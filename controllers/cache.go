@@ -9,9 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	"github.com/samplecrd/samplecrd/addressing"
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
-	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/controllers/claims"
+	"github.com/samplecrd/samplecrd/controllers/clusterranges"
 	"github.com/samplecrd/samplecrd/controllers/foo"
 )
 
@@ -31,21 +34,28 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// FillCache has the cache find objects by the fields that webhooks and controllers
-// look for, and returns when it holds all that the webhooks read.
-func FillCache(ctx context.Context, c cache.Cache) error {
+// FillCache has mgr's cache find objects by the fields that webhooks and controllers
+// look for, and returns when it holds all that the webhooks read. It gives what is
+// known of the address space, which stays as the cache is until ctx ends; the ranges
+// of the cluster itself are not waited for.
+func FillCache(ctx context.Context, mgr cluster.Cluster) (addressing.Space, error) {
+	c := mgr.GetCache()
 	if err := foo.IndexFields(ctx, c); err != nil {
-		return err
+		return addressing.Space{}, err
 	}
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	var errs []error
 	for _, kind := range []client.Object{
-		&samplecrdv1.Network{}, &samplecrdv1.NetworkClass{}, &samplev1alpha1.Foo{},
-		&appsv1.Deployment{}, &corev1.PodTemplate{}, namespace,
+		&samplev1alpha1.Foo{}, &appsv1.Deployment{}, &corev1.PodTemplate{}, namespace,
 	} {
 		_, err := c.GetInformer(ctx, kind)
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	var space addressing.Space
+	var err error
+	space.Claims, err = claims.Feed(ctx, c)
+	errs = append(errs, err)
+	space.Cluster, err = clusterranges.Feed(ctx, mgr)
+	return space, errors.Join(append(errs, err)...)
 }

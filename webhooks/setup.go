@@ -9,6 +9,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers"
 	"github.com/samplecrd/samplecrd/webhooks/foo"
@@ -20,13 +21,15 @@ import (
 type Options struct {
 	// Backends are the providers that NetworkClasses may name; they tell their limits.
 	Backends map[samplecrdv1.ProviderType]providers.Provider
+	// Space is what is known of the address space.
+	Space addressing.Space
 	// FooMaxReplicas is the largest number of replicas that any Foo may ask for.
 	FooMaxReplicas int32
 }
 
 // Setup registers the webhooks of every kind with mgr's webhook server.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	if err := network.Setup(mgr, opts.Backends); err != nil {
+	if err := network.Setup(mgr, opts.Backends, opts.Space); err != nil {
 		return fmt.Errorf("setting up the webhooks of Network: %w", err)
 	}
 	if err := networkclass.Setup(mgr); err != nil {

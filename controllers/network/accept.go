@@ -3,14 +3,10 @@ package network
 import (
 	"context"
 	"fmt"
-	"net/netip"
-	"slices"
-	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/samplecrd/samplecrd/addressing"
@@ -20,16 +16,9 @@ import (
 )
 
 // accept judges the request by the rules that admission has applied already, or
-// should have: the webhooks may have been away, and the world has moved on.
+// should have: the webhooks may have been away, and the world has moved on. What is
+// accepted is claimed in memory.
 func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
-	accepted, err := r.judge(ctx, p)
-	if err == nil && !accepted {
-		r.claims.drop(p.network.UID)
-	}
-	return accepted, err
-}
-
-func (r *Reconciler) judge(ctx context.Context, p *pass) (bool, error) {
 	class, err := r.classOf(ctx, p.network)
 	switch {
 	case err != nil:
@@ -40,29 +29,50 @@ func (r *Reconciler) judge(ctx context.Context, p *pass) (bool, error) {
 		return p.refuse(samplecrdv1.NetworkReasonClassNotFound, fmt.Sprintf("NetworkClass %q not found", p.network.Spec.NetworkClassName))
 	}
 	p.class, p.backend = class, r.backends[class.Spec.Provider]
-	if p.backend == nil {
-		return p.refuse(samplecrdv1.NetworkReasonUnsupported, fmt.Sprintf("This build has no provider %q", class.Spec.Provider))
-	}
-
-	var errs field.ErrorList
-	if p.plan, errs = addressing.Parse(&p.network.Spec, field.NewPath("spec")); len(errs) > 0 {
-		return p.refuse(samplecrdv1.NetworkReasonInvalid, conditions.Faults(errs))
-	}
-	if forbidden := p.backend.Limits(&class.Spec).Forbids(p.plan); len(forbidden) > 0 {
-		return p.refuse(samplecrdv1.NetworkReasonUnsupported, conditions.Message(strings.Join(forbidden, "; ")))
-	}
-	blocked, err := r.take(ctx, p)
+	judged, err := r.judge(ctx, p.network, class)
 	if err != nil {
 		return false, err
 	}
-	if len(blocked) > 0 {
-		// The end of the other Network brings us back; this is for a claim that was
-		// dropped before it was recorded.
+	if judged.reason != "" {
+		return p.refuse(judged.reason, judged.message)
+	}
+	p.plan, p.today, p.unsure = judged.plan, judged.today, judged.unsure
+
+	recorded := addressing.Recorded(&p.network.Status)
+	decided, err := r.arbiter.take(request{owner: addressing.OwnerOf(p.network), class: class, plan: p.plan, recorded: recorded},
+		func(owner addressing.Owner) (addressing.Plan, bool, error) { return r.couldHave(ctx, owner, class) })
+	if err != nil {
+		return false, err
+	}
+	if len(decided.conflicts) > 0 {
+		// Whoever lets go wakes us; the retry is for what nobody tells of.
 		p.result.RequeueAfter = pace.Slowly()
-		return p.refuse(samplecrdv1.NetworkReasonOverlap, conditions.Faults(blocked))
+		if decided.undecided {
+			p.result.RequeueAfter = undecided
+		}
+		return p.refuse(samplecrdv1.NetworkReasonOverlap, conditions.Faults(decided.conflicts))
 	}
 	p.accepted()
 	return true, nil
+}
+
+// undecided is the pause before another look at a Network that an older one comes
+// before which holds nothing yet.
+const undecided = 2 * time.Second
+
+// couldHave says whether the Network that owner is could be accepted, but for what
+// others hold, and what it asks for.
+func (r *Reconciler) couldHave(ctx context.Context, owner addressing.Owner, class *samplecrdv1.NetworkClass) (addressing.Plan, bool, error) {
+	var network samplecrdv1.Network
+	err := r.client.Get(ctx, owner.NamespacedName, &network)
+	if client.IgnoreNotFound(err) != nil {
+		return addressing.Plan{}, false, fmt.Errorf("reading an older Network: %w", err)
+	}
+	if err != nil || network.UID != owner.UID || network.DeletionTimestamp != nil {
+		return addressing.Plan{}, false, nil
+	}
+	judged, err := r.judge(ctx, &network, class)
+	return judged.plan, judged.reason == "", err
 }
 
 // classOf gives the class that network names, or the default class to one that
@@ -86,71 +96,4 @@ func (r *Reconciler) defaultClass(ctx context.Context) (*samplecrdv1.NetworkClas
 		return nil, fmt.Errorf("listing NetworkClasses: %w", err)
 	}
 	return classes.Default(), nil
-}
-
-// take claims the plan's prefixes in memory, or says what is in the way. What is
-// recorded in the status is settled: a winner never loses.
-func (r *Reconciler) take(ctx context.Context, p *pass) (blocked field.ErrorList, err error) {
-	wanted := claim{namespace: p.network.Namespace, name: p.network.Name, class: p.class.Name, prefixes: p.plan.Prefixes()}
-	recorded := addressing.Recorded(&p.network.Status)
-	settled := !slices.ContainsFunc(wanted.prefixes, func(prefix netip.Prefix) bool { return !slices.Contains(recorded, prefix) })
-	err = r.claims.take(p.network.UID, wanted, func() (bool, error) {
-		if settled {
-			return false, nil
-		}
-		rivals, err := r.rivals(ctx, p, wanted)
-		blocked = addressing.Overlaps(p.plan, rivals)
-		return len(blocked) > 0, err
-	})
-	return blocked, err
-}
-
-// rivals are the Networks that p's must give way to: those of its class and
-// namespace that hold a claim, and those without one that are older and could
-// have it.
-func (r *Reconciler) rivals(ctx context.Context, p *pass, wanted claim) ([]addressing.Rival, error) {
-	var networks samplecrdv1.NetworkList
-	if err := r.client.List(ctx, &networks, client.InNamespace(p.network.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing Networks: %w", err)
-	}
-	byDefault, err := r.defaultClass(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var rivals []addressing.Rival
-	there := sets.New[types.UID]()
-	for i := range networks.Items {
-		other := &networks.Items[i]
-		there.Insert(other.UID)
-		class := other.Spec.NetworkClassName
-		if class == "" && byDefault != nil {
-			class = byDefault.Name
-		}
-		if other.UID == p.network.UID || class != p.class.Name {
-			continue
-		}
-		rivals = append(rivals, addressing.Rival{Name: other.Name, Prefixes: addressing.Recorded(&other.Status)})
-		asks := []addressing.Rival{{Name: other.Name, Prefixes: addressing.Asked(&other.Spec)}}
-		if len(addressing.Overlaps(p.plan, asks)) > 0 && r.goesFirst(other, p) {
-			rivals = append(rivals, asks...)
-		}
-	}
-	return append(rivals, r.claims.rivals(p.network.UID, wanted, there)...), nil
-}
-
-// goesFirst says that other, which may have no claim yet, is older than p's
-// Network and could be accepted.
-func (r *Reconciler) goesFirst(other *samplecrdv1.Network, p *pass) bool {
-	if other.DeletionTimestamp != nil || !older(other, p.network) {
-		return false
-	}
-	plan, errs := addressing.Parse(&other.Spec, field.NewPath("spec"))
-	return len(errs) == 0 && len(p.backend.Limits(&p.class.Spec).Forbids(plan)) == 0
-}
-
-func older(a, b *samplecrdv1.Network) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return a.Name < b.Name
 }

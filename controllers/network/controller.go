@@ -4,11 +4,12 @@ package network
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/controllers/pace"
 	"github.com/samplecrd/samplecrd/providers"
@@ -36,29 +38,38 @@ const confirm = 5 * time.Second
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/status,verbs=patch
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/finalizers,verbs=update
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networkclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler brings the backend to what a Network asks for, and the status to
 // what the backend holds.
 type Reconciler struct {
-	client     client.Client
+	client client.Client
+	// live reads from the API server.
+	live       client.Reader
 	recorder   events.EventRecorder
 	backends   map[samplecrdv1.ProviderType]providers.Provider
+	cluster    *addressing.ClusterRanges
 	controller controller.Controller
 	own        pace.Writes
-	claims     *claims
+	arbiter    *arbiter
+
+	recalling sync.Mutex
+	recalled  bool
 
 	watching sync.Mutex
 	watched  map[providers.Provider]bool
 }
 
-// SetupWithManager adds the controller to mgr.
-func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]providers.Provider) error {
+// SetupWithManager adds the controller to mgr. space is as the cache shows it.
+func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]providers.Provider, space addressing.Space) error {
 	r := &Reconciler{
 		client:   mgr.GetClient(),
+		live:     mgr.GetAPIReader(),
 		recorder: mgr.GetEventRecorder(Name),
 		backends: backends,
-		claims:   newClaims(),
+		cluster:  space.Cluster,
+		arbiter:  newArbiter(space.Claims),
 		watched:  map[providers.Provider]bool{},
 	}
 	var err error
@@ -66,8 +77,11 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 		Named(Name).
 		For(&samplecrdv1.Network{}, builder.WithPredicates(asked)).
 		Watches(&samplecrdv1.Network{}, r.own.Gone()).
-		Watches(&samplecrdv1.Network{}, handler.EnqueueRequestsFromMapFunc(r.losers), builder.WithPredicates(letsGo)).
+		Watches(&samplecrdv1.Network{}, r.forgets()).
+		WatchesRawSource(r.queue()).
+		WatchesRawSource(r.ranges()).
 		Watches(&samplecrdv1.NetworkClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), builder.WithPredicates(classChanged)).
+		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(relabelled)).
 		WithOptions(pace.Options()).
 		Build(reconcile.AsReconciler(mgr.GetClient(), r))
 	return err
@@ -93,35 +107,15 @@ var asked = predicate.Funcs{
 	},
 }
 
-// letsGo passes the events after which a Network may hold less address space.
-var letsGo = predicate.Funcs{
+// relabelled passes the change of a namespace's labels: a class may select by them.
+var relabelled = predicate.And(predicate.LabelChangedPredicate{}, predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
+	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, isNetwork := e.ObjectOld.(*samplecrdv1.Network)
-		after, isNetworkToo := e.ObjectNew.(*samplecrdv1.Network)
-		return isNetwork && isNetworkToo && before != nil && after != nil && (before.Generation != after.Generation ||
-			slices.ContainsFunc(before.Status.Subnets, func(held samplecrdv1.SubnetStatus) bool {
-				return !slices.ContainsFunc(after.Status.Subnets, func(kept samplecrdv1.SubnetStatus) bool { return kept.CIDR == held.CIDR })
-			}))
-	},
-}
+})
 
 // classChanged passes all but a class's own status updates.
 var classChanged = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
-
-// losers asks for another look at the Networks of the namespace that lost their
-// address space to another one.
-func (r *Reconciler) losers(ctx context.Context, object client.Object) []reconcile.Request {
-	winner, isNetwork := object.(*samplecrdv1.Network)
-	if !isNetwork || winner == nil {
-		return stranger(ctx, object)
-	}
-	return r.requests(ctx, func(network *samplecrdv1.Network) bool {
-		accepted := condition(network, samplecrdv1.NetworkConditionAccepted)
-		return network.Name != winner.Name && accepted != nil && accepted.Reason == samplecrdv1.NetworkReasonOverlap
-	}, client.InNamespace(winner.Namespace))
-}
 
 // ofClass asks for another look at the Networks of a class, and at those that
 // wait for a default class.
@@ -130,9 +124,20 @@ func (r *Reconciler) ofClass(ctx context.Context, object client.Object) []reconc
 	if !isClass || class == nil {
 		return stranger(ctx, object)
 	}
-	return r.requests(ctx, func(network *samplecrdv1.Network) bool {
-		return network.Spec.NetworkClassName == class.Name || network.Spec.NetworkClassName == ""
-	})
+	var requests []reconcile.Request
+	for _, name := range []string{class.Name, ""} {
+		requests = append(requests, r.requests(ctx, client.MatchingFields{samplecrdv1.FieldNetworkClassName: name})...)
+	}
+	return requests
+}
+
+// ofNamespace asks for another look at the Networks of a namespace.
+func (r *Reconciler) ofNamespace(ctx context.Context, object client.Object) []reconcile.Request {
+	namespace, isMetadata := object.(*metav1.PartialObjectMetadata)
+	if !isMetadata || namespace == nil {
+		return stranger(ctx, object)
+	}
+	return r.requests(ctx, client.InNamespace(namespace.Name))
 }
 
 // stranger is the answer to an event that tells of nothing we know.
@@ -141,17 +146,15 @@ func stranger(ctx context.Context, object client.Object) []reconcile.Request {
 	return nil
 }
 
-func (r *Reconciler) requests(ctx context.Context, want func(*samplecrdv1.Network) bool, opts ...client.ListOption) []reconcile.Request {
+func (r *Reconciler) requests(ctx context.Context, which client.ListOption) []reconcile.Request {
 	var networks samplecrdv1.NetworkList
-	if err := r.client.List(ctx, &networks, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := r.client.List(ctx, &networks, which, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing Networks")
 		return nil
 	}
-	var requests []reconcile.Request
+	requests := make([]reconcile.Request, len(networks.Items))
 	for i := range networks.Items {
-		if want(&networks.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&networks.Items[i])})
-		}
+		requests[i] = reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&networks.Items[i])}
 	}
 	return requests
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 )
 
@@ -45,12 +46,13 @@ func TestCN12StrangersDoNotPanic(t *testing.T) {
 		t.Fatal(err)
 	}
 	waiting := &samplecrdv1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "waiting"}}
-	r := &Reconciler{client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(waiting).Build()}
-	predicates := map[string]predicate.Predicate{"asked": asked, "letsGo": letsGo, "classChanged": classChanged}
+	r := &Reconciler{client: indexed(scheme).WithObjects(waiting).Build(), arbiter: newArbiter(addressing.NewClaims())}
+	predicates := map[string]predicate.Predicate{"asked": asked, "relabelled": relabelled, "classChanged": classChanged}
 
 	for name, stranger := range strangers() {
 		t.Run(name, func(t *testing.T) {
-			must(t, "losers", func() { r.losers(t.Context(), stranger) })
+			must(t, "ofNamespace", func() { r.ofNamespace(t.Context(), stranger) })
+			must(t, "forgets", func() { r.forgets().Delete(t.Context(), event.DeleteEvent{Object: stranger}, nil) })
 			must(t, "ofClass", func() { r.ofClass(t.Context(), stranger) })
 			for what, p := range predicates {
 				must(t, what+" on create", func() { p.Create(event.CreateEvent{Object: stranger}) })
@@ -64,6 +66,13 @@ func TestCN12StrangersDoNotPanic(t *testing.T) {
 	}
 }
 
+// indexed finds Networks by their class, as the cache does.
+func indexed(scheme *runtime.Scheme) *fake.ClientBuilder {
+	return fake.NewClientBuilder().WithScheme(scheme).WithIndex(&samplecrdv1.Network{}, samplecrdv1.FieldNetworkClassName, func(object client.Object) []string {
+		return []string{object.(*samplecrdv1.Network).Spec.NetworkClassName}
+	})
+}
+
 func TestClassLeadsToItsNetworks(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := samplecrdv1.AddToScheme(scheme); err != nil {
@@ -74,7 +83,7 @@ func TestClassLeadsToItsNetworks(t *testing.T) {
 		network.Spec.NetworkClassName = class
 		return network
 	}
-	r := &Reconciler{client: fake.NewClientBuilder().WithScheme(scheme).
+	r := &Reconciler{client: indexed(scheme).
 		WithObjects(network("of-it", "standard"), network("of-another", "fast"), network("of-none", "")).Build()}
 	got := map[string]bool{}
 	for _, request := range r.ofClass(t.Context(), &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: "standard"}}) {

@@ -16,7 +16,7 @@ import (
 // finalize lets the real network go, then the Network.
 func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 	if !controllerutil.ContainsFinalizer(p.network, samplecrdv1.NetworkFinalizer) {
-		r.claims.drop(p.network.UID)
+		r.forget(p.network)
 		p.done = true
 		return false, nil
 	}
@@ -36,7 +36,7 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 	if err := r.store(ctx, p, released); err != nil {
 		return false, fmt.Errorf("removing the finalizer: %w", err)
 	}
-	r.claims.drop(p.network.UID)
+	r.forget(p.network)
 	if p.done || len(released.Finalizers) == 0 {
 		p.done = true
 		return false, nil

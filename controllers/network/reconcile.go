@@ -24,6 +24,10 @@ type pass struct {
 	class   *samplecrdv1.NetworkClass
 	backend providers.Provider
 	plan    addressing.Plan
+	// today says why one like it would be refused today; "" when it would not be.
+	today string
+	// unsure says that today may say too little.
+	unsure bool
 
 	result ctrl.Result
 	// changed says that this pass wrote something.
@@ -37,12 +41,18 @@ type step func(ctx context.Context, p *pass) (next bool, err error)
 
 // Reconcile looks at one Network.
 func (r *Reconciler) Reconcile(ctx context.Context, network *samplecrdv1.Network) (ctrl.Result, error) {
+	if err := r.recall(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
 	if r.own.Behind(client.ObjectKeyFromObject(network), network.ResourceVersion) {
 		return ctrl.Result{RequeueAfter: pace.CatchUp}, nil
 	}
 	p := &pass{network: network.DeepCopy(), stored: network.Status}
 	err := r.run(ctx, p)
 	err = errors.Join(err, r.writeStatus(ctx, p))
+	if err == nil && !p.done {
+		r.arbiter.record(p.network.Spec.NetworkClassName, addressing.OwnerOf(p.network), addressing.Recorded(&p.network.Status))
+	}
 	if err == nil && p.changed {
 		ctrl.LoggerFrom(ctx).Info("Successfully synced", "key", network.Namespace+"/"+network.Name)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/controllers/conditions"
 )
 
 // stalled are the reasons under which nothing changes until somebody acts.
@@ -24,12 +25,24 @@ var stalled = []string{
 }
 
 func (p *pass) accepted() {
-	p.set(samplecrdv1.NetworkConditionAccepted, metav1.ConditionTrue, samplecrdv1.NetworkReasonAccepted, "The request is sound and its address space is free")
+	message := "The request is sound and its address space is claimed"
+	if p.today != "" {
+		message = conditions.Message("Accepted earlier, and would be refused today: " + p.today)
+	}
+	if before := condition(p.network, samplecrdv1.NetworkConditionAccepted); p.unsure && before != nil && before.Status == metav1.ConditionTrue {
+		message = before.Message // Said when more was known.
+	}
+	p.set(samplecrdv1.NetworkConditionAccepted, metav1.ConditionTrue, samplecrdv1.NetworkReasonAccepted, message)
 }
 
-// refuse ends the pass: what is not accepted goes to no backend.
+// refuse ends the pass: what is not accepted goes to no backend. For the reason
+// Pending nobody knows yet whether it will be.
 func (p *pass) refuse(reason, message string) (bool, error) {
-	p.set(samplecrdv1.NetworkConditionAccepted, metav1.ConditionFalse, reason, message)
+	status := metav1.ConditionFalse
+	if reason == samplecrdv1.NetworkReasonPending {
+		status = metav1.ConditionUnknown
+	}
+	p.set(samplecrdv1.NetworkConditionAccepted, status, reason, message)
 	if p.network.Status.ProviderID != nil {
 		p.pending("The backend still holds what was accepted before")
 	} else {

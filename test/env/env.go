@@ -28,6 +28,11 @@ import (
 // How long the control plane may take; generous, for a loaded machine.
 const patience = 2 * time.Minute
 
+// ServiceRange is where the API server gives Services their addresses from: a part of
+// what RFC 2544 keeps for benchmarks. envtest's own choice, 10.0.0.0/24, is what
+// everybody writes into an example, and a Network there is warned of.
+const ServiceRange = "198.18.0.0/24"
+
 // Options choose what is installed on the API server.
 type Options struct {
 	// Webhooks installs the webhook configurations. Something must then serve at
@@ -94,6 +99,7 @@ func Start(opts Options) (*Env, error) {
 		ControlPlaneStartTimeout: patience,
 		ControlPlaneStopTimeout:  patience,
 	}
+	e.control.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", ServiceRange)
 	if e.control.CRDs, err = crds(opts); err != nil {
 		return nil, err
 	}

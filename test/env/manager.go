@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
@@ -28,6 +29,9 @@ type ManagerOptions struct {
 	Backends func(ctrl.Manager) map[samplecrdv1.ProviderType]providers.Provider
 	// Webhooks serves the installed webhook configurations.
 	Webhooks bool
+	// WebhookPort is where the webhooks are served; where the installed
+	// configurations point if 0.
+	WebhookPort int
 	// Controllers reconciles.
 	Controllers bool
 	// FooMaxReplicas is the limit of a Foo's replicas; 100 if 0, as the binary's.
@@ -36,6 +40,9 @@ type ManagerOptions struct {
 	As string
 	// Client is used in place of the manager's own when it is set, for faults.
 	Client client.NewClientFunc
+	// Transport stands between the manager and the API server when it is set, for
+	// what is late.
+	Transport transport.WrapperFunc
 }
 
 // Multus is the set of providers that the binary has.
@@ -58,9 +65,10 @@ func (e *Env) StartManager(opts ManagerOptions) (stop func() error, err error) {
 	if opts.Backends == nil {
 		opts.Backends = Multus
 	}
-	tls := certs.Options{Port: e.Webhooks.LocalServingPort, Dir: e.Webhooks.LocalServingCertDir}
+	tls := certs.Options{Port: cmp.Or(opts.WebhookPort, e.Webhooks.LocalServingPort), Dir: e.Webhooks.LocalServingCertDir}
 	config := rest.CopyConfig(e.Config)
 	config.Impersonate.UserName = opts.As
+	config.Wrap(opts.Transport)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:        e.Scheme,
 		Metrics:       metricsserver.Options{BindAddress: "0"},
@@ -84,16 +92,17 @@ func (e *Env) StartManager(opts ManagerOptions) (stop func() error, err error) {
 		return <-ended
 	}
 	// As the binary does: what is set up reads a cache that is full.
-	if err := controllers.FillCache(ctx, mgr.GetCache()); err != nil {
+	space, err := controllers.FillCache(ctx, mgr)
+	if err != nil {
 		return nil, errors.Join(err, stop())
 	}
 	if opts.Controllers {
-		if err := controllers.Setup(mgr, controllers.Options{Backends: backends, FooImage: "nginx:latest"}); err != nil {
+		if err := controllers.Setup(mgr, controllers.Options{Backends: backends, Space: space, FooImage: "nginx:latest"}); err != nil {
 			return nil, errors.Join(err, stop())
 		}
 	}
 	if opts.Webhooks {
-		if err := webhooks.Setup(mgr, webhooks.Options{Backends: backends, FooMaxReplicas: opts.FooMaxReplicas}); err != nil {
+		if err := webhooks.Setup(mgr, webhooks.Options{Backends: backends, Space: space, FooMaxReplicas: opts.FooMaxReplicas}); err != nil {
 			return nil, errors.Join(err, stop())
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -23,7 +25,7 @@ import (
 func newScheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := apis.AddToScheme(scheme); err != nil {
+	if err := errors.Join(apis.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	return scheme
@@ -43,13 +45,6 @@ func defaultClass(name string, created time.Time) *samplecrdv1.NetworkClass {
 	c.Annotations = map[string]string{samplecrdv1.AnnotationIsDefaultClass: "true"}
 	c.CreationTimestamp = metav1.NewTime(created)
 	return c
-}
-
-// neighbour is another Network.
-func neighbour(namespace, name string, changes ...change) *samplecrdv1.Network {
-	n := network(changes...)
-	n.Namespace, n.Name = namespace, name
-	return n
 }
 
 func TestGatherClass(t *testing.T) {
@@ -88,37 +83,60 @@ func TestGatherClass(t *testing.T) {
 	}
 }
 
-func TestGatherRivals(t *testing.T) {
-	standard, other := class("standard", ""), class("other", "")
-	moving := neighbour("default", "moving", className("standard"), cidr("10.2.1.0/16"), gateway("10.2.0.1"), entries("2001:db8::/64"))
-	moving.Status.Subnets = []samplecrdv1.SubnetStatus{{CIDR: "10.1.0.0/16", State: samplecrdv1.SubnetActive}}
-	terminating := neighbour("default", "terminating", className("standard"), cidr("10.3.0.0/16"))
-	terminating.Finalizers, terminating.DeletionTimestamp = []string{samplecrdv1.NetworkFinalizer}, new(metav1.Now())
-	w := &webhook{backends: backends(), reader: fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(
-		standard, other, moving, terminating,
-		neighbour("default", "x", className("standard"), cidr("10.9.0.0/16")),
-		neighbour("default", "of-another-class", className("other"), cidr("10.9.0.0/16")),
-		neighbour("default", "without-a-class", cidr("10.9.0.0/16")),
-		neighbour("another-tenant", "secret", className("standard"), cidr("10.9.0.0/16")),
-	).Build()}
+func TestGatherScope(t *testing.T) {
+	for name, tc := range map[string]struct {
+		overlapScope samplecrdv1.OverlapScope
+		want         addressing.Scope
+	}{
+		"a namespace":              {samplecrdv1.OverlapNamespace, addressing.Scope{Class: "standard", Namespace: "default"}},
+		"a namespace, if not told": {"", addressing.Scope{Class: "standard", Namespace: "default"}},
+		"the class":                {samplecrdv1.OverlapClass, addressing.Scope{Class: "standard"}},
+		"nowhere":                  {samplecrdv1.OverlapNone, addressing.Scope{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			standard := class("standard", "")
+			standard.Spec.OverlapScope = tc.overlapScope
+			w := &webhook{reader: fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(standard).Build()}
+			known, err := w.Gather(t.Context(), network(className("standard")), nil)
+			if err != nil || known.scope != tc.want {
+				t.Errorf("got %v and %v, want %v", known.scope, err, tc.want)
+			}
+		})
+	}
+}
 
-	known, err := w.Gather(t.Context(), network(className("standard")), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string][]string{}
-	for _, rival := range known.rivals {
-		for _, prefix := range rival.Prefixes {
-			got[rival.Name] = append(got[rival.Name], prefix.String())
-		}
-	}
-	want := map[string][]string{
-		// What it has claimed, and what it asks for.
-		"moving":      {"10.1.0.0/16", "10.2.0.0/16", "2001:db8::/64"},
-		"terminating": {"10.3.0.0/16"},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+// selective is a class for namespaces with a label.
+func selective() *samplecrdv1.NetworkClass {
+	c := class("selective", "")
+	c.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "blue"}}
+	return c
+}
+
+func namespace(labels map[string]string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: labels}}
+}
+
+func TestGatherTenant(t *testing.T) {
+	blue := namespace(map[string]string{"team": "blue"})
+	for name, tc := range map[string]struct {
+		class        *samplecrdv1.NetworkClass
+		cached, live []client.Object
+		want         labels.Set
+	}{
+		"its labels": {selective(), []client.Object{blue}, nil, blue.Labels},
+		"a class that selects none asks for nothing": {class("selective", ""), []client.Object{blue}, nil, nil},
+		"one that the cache does not show yet":       {selective(), nil, []client.Object{blue}, blue.Labels},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &webhook{
+				reader: fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(append(tc.cached, tc.class)...).Build(),
+				live:   fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(tc.live...).Build(),
+			}
+			known, err := w.Gather(t.Context(), network(className("selective")), nil)
+			if want := (addressing.Tenant{Namespace: "default", Labels: tc.want}); err != nil || !reflect.DeepEqual(known.tenant, want) {
+				t.Errorf("got %v and %v, want %v", known.tenant, err, want)
+			}
+		})
 	}
 }
 
@@ -137,12 +155,17 @@ func TestGatherFails(t *testing.T) {
 		"the classes": {network(), interceptor.Funcs{
 			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return broken },
 		}},
-		"the neighbours": {network(className("standard")), interceptor.Funcs{
-			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return broken },
+		"the namespace": {network(className("selective")), interceptor.Funcs{
+			Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+				if _, isNamespace := object.(*metav1.PartialObjectMetadata); isNamespace {
+					return broken
+				}
+				return inner.Get(ctx, key, object, opts...)
+			},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reader := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(class("standard", "")).WithInterceptorFuncs(tc.faults).Build()
+			reader := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(class("standard", ""), selective()).WithInterceptorFuncs(tc.faults).Build()
 			if _, err := (&webhook{reader: reader}).Gather(t.Context(), tc.object, nil); !errors.Is(err, broken) {
 				t.Errorf("got %v", err)
 			}

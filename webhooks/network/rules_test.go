@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/samplecrd/samplecrd/addressing"
@@ -138,22 +139,52 @@ func invalid(paths ...string) []fault {
 	return faults
 }
 
+// claimed are the facts where a Network of the same namespace has ranges.
+func claimed(cidrs ...string) *facts {
+	known := &facts{claims: addressing.NewClaims(), scope: addressing.Scope{Class: "standard", Namespace: "default"}}
+	var prefixes []netip.Prefix
+	for _, text := range cidrs {
+		prefixes = append(prefixes, netip.MustParsePrefix(text))
+	}
+	rival := addressing.Owner{UID: "rival", NamespacedName: types.NamespacedName{Namespace: "default", Name: "rival"}}
+	known.claims.Set(rival, known.scope, prefixes, nil)
+	return known
+}
+
+// allowing are the facts where the class has a policy.
+func allowing(change func(*samplecrdv1.NetworkClass)) *facts {
+	standard := class("standard", samplecrdv1.DeletionDelete)
+	change(standard)
+	known := &facts{class: standard, tenant: addressing.Tenant{Namespace: "default"}}
+	known.policy, _ = addressing.ParsePolicy(standard)
+	return known
+}
+
 func TestValidate(t *testing.T) {
-	rival := &facts{rivals: []addressing.Rival{{Name: "rival", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}}}}
+	narrow := allowing(func(c *samplecrdv1.NetworkClass) { c.Spec.AllowedCIDRs = []string{"172.16.0.0/12"} })
+	going := allowing(func(c *samplecrdv1.NetworkClass) { c.DeletionTimestamp = &metav1.Time{} })
+	foreign := allowing(func(c *samplecrdv1.NetworkClass) {
+		c.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "blue"}}
+	})
+
+	rival := claimed("10.0.0.0/16")
 	for name, tc := range map[string]struct {
 		object *samplecrdv1.Network
 		facts  *facts
 		want   []fault
 	}{
-		"a sound one":                          {network(), &facts{}, nil},
-		"a bad range":                          {network(cidr("x")), &facts{}, invalid("cidr")},
-		"every fault at once":                  {network(cidr("x"), gateway("y"), mtu(1)), &facts{}, invalid("cidr", "gateway", "mtu")},
-		"a range of another Network":           {network(), rival, invalid("cidr")},
-		"a class of a bad name":                {network(className("Not A Name")), &facts{}, invalid("networkClassName")},
-		"a class of a long name":               {network(className(strings.Repeat("x", 254))), &facts{}, []fault{{field.ErrorTypeTooLong, "spec.networkClassName"}}},
-		"a class of a name that is just right": {network(className(strings.Repeat("x", 253))), &facts{}, nil},
-		"a policy of no known name":            {network(policy("Keep")), &facts{}, []fault{{field.ErrorTypeNotSupported, "spec.deletionPolicy"}}},
-		"an empty policy":                      {network(policy("")), &facts{}, []fault{{field.ErrorTypeNotSupported, "spec.deletionPolicy"}}},
+		"a sound one":                           {network(), &facts{}, nil},
+		"a bad range":                           {network(cidr("x")), &facts{}, invalid("cidr")},
+		"every fault at once":                   {network(cidr("x"), gateway("y"), mtu(1)), &facts{}, invalid("cidr", "gateway", "mtu")},
+		"a range of another Network":            {network(), rival, invalid("cidr")},
+		"a range that the class does not allow": {network(), narrow, invalid("cidr")},
+		"a namespace that it does not select":   {network(), foreign, invalid("networkClassName")},
+		"a class that is being deleted":         {network(), going, invalid("networkClassName")},
+		"a class of a bad name":                 {network(className("Not A Name")), &facts{}, invalid("networkClassName")},
+		"a class of a long name":                {network(className(strings.Repeat("x", 254))), &facts{}, []fault{{field.ErrorTypeTooLong, "spec.networkClassName"}}},
+		"a class of a name that is just right":  {network(className(strings.Repeat("x", 253))), &facts{}, nil},
+		"a policy of no known name":             {network(policy("Keep")), &facts{}, []fault{{field.ErrorTypeNotSupported, "spec.deletionPolicy"}}},
+		"an empty policy":                       {network(policy("")), &facts{}, []fault{{field.ErrorTypeNotSupported, "spec.deletionPolicy"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			warnings, errs := (&webhook{}).Validate(tc.object, nil, tc.facts)

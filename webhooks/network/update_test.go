@@ -1,7 +1,7 @@
 package network
 
 import (
-	"net/netip"
+	"cmp"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 )
 
@@ -110,11 +109,13 @@ func TestGatewayBesideABadRange(t *testing.T) {
 
 // Rule 8: what is stored already never blocks a change of something else.
 func TestRatcheting(t *testing.T) {
-	rival := []addressing.Rival{{Name: "rival", Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}}}
+	rival := claimed("10.0.0.0/16")
+	narrow := allowing(func(c *samplecrdv1.NetworkClass) { c.Spec.AllowedCIDRs = []string{"172.16.0.0/12"} })
+	going := allowing(func(c *samplecrdv1.NetworkClass) { c.DeletionTimestamp = &metav1.Time{} })
 	unsupported := []fault{{field.ErrorTypeNotSupported, "spec.deletionPolicy"}}
 	for name, tc := range map[string]struct {
 		old, object *samplecrdv1.Network
-		rivals      []addressing.Rival
+		facts       *facts
 		want        []fault
 	}{
 		"a bad range stays while the MTU changes":             {network(cidr("x")), network(cidr("x"), mtu(1400)), nil, nil},
@@ -139,13 +140,18 @@ func TestRatcheting(t *testing.T) {
 		"an MTU too small for IPv6 that is added":             {network(mtu(1000)), network(mtu(1000), entries("2001:db8::/64")), nil, invalid("mtu")},
 		"an overlap stays while the MTU changes":              {network(), network(mtu(1400)), rival, nil},
 		"an overlap may not move":                             {network(), network(cidr("10.0.1.0/24"), gateway("10.0.1.1")), rival, invalid("cidr")},
+		"a range no longer allowed, and another MTU":          {network(), network(mtu(1400)), narrow, nil},
+		"a range no longer allowed, and another such":         {network(), network(cidr("10.0.1.0/24"), gateway("10.0.1.1")), narrow, invalid("cidr")},
+		"a range no longer allowed may become a good one":     {network(), network(cidr("172.16.1.0/24"), gateway("172.16.1.1")), narrow, nil},
+		"a class being deleted, and another range":            {network(className("standard")), network(className("standard"), cidr("10.0.1.0/24"), gateway("10.0.1.1")), going, nil},
+		"a class being deleted may not be joined":             {network(), network(className("standard")), going, invalid("networkClassName")},
 		"a class of bad name stays while the MTU changes":     {network(className("X_")), network(className("X_"), mtu(1400)), nil, nil},
 		"a policy of bad name stays while the MTU changes":    {network(policy("Keep")), network(policy("Keep"), mtu(1400)), nil, nil},
 		"a policy of bad name may not become another":         {network(policy("Keep")), network(policy("Hold")), nil, unsupported},
 		"only what is new is refused":                         {network(cidr("x")), network(cidr("x"), mtu(1)), nil, invalid("mtu")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, errs := (&webhook{}).Validate(tc.object, tc.old, &facts{rivals: tc.rivals})
+			_, errs := (&webhook{}).Validate(tc.object, tc.old, cmp.Or(tc.facts, &facts{}))
 			if got := faultsOf(errs); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %v, want %v", errs, tc.want)
 			}

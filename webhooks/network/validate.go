@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -20,9 +21,10 @@ func (w *webhook) Validate(network, old *samplecrdv1.Network, known *facts) ([]s
 		// The verdict is the same, and says that the gateway was not the user's.
 		spec.Gateway = ""
 	}
-	plan, errs := judge(&spec, known)
+	self := types.NamespacedName{Namespace: network.Namespace, Name: network.Name}
+	plan, errs := judge(&spec, self, known)
 	if old != nil {
-		_, stored := judge(&old.Spec, known)
+		_, stored := judge(&old.Spec, self, known)
 		errs = gate.Forgive(errs, stored, func(fault *field.Error) bool {
 			return unchanged(fault, &old.Spec, &network.Spec)
 		})
@@ -33,6 +35,9 @@ func (w *webhook) Validate(network, old *samplecrdv1.Network, known *facts) ([]s
 		return nil, errs
 	}
 	warnings := append(plan.Warnings(), known.limits.Forbids(plan)...)
+	for _, fault := range known.cluster.Judge(plan) {
+		warnings = append(warnings, fault.Field+": "+fault.Detail)
+	}
 	if name := network.Spec.NetworkClassName; name != "" && known.class == nil {
 		warnings = append(warnings, fmt.Sprintf("%s: NetworkClass %s not found; the Network waits until there is one", specPath.Child("networkClassName"), gate.Clip(name, maxNamed)))
 	}
@@ -44,9 +49,13 @@ func (w *webhook) Validate(network, old *samplecrdv1.Network, known *facts) ([]s
 const maxNamed = 128
 
 // judge applies the rules that look at one spec.
-func judge(spec *samplecrdv1.NetworkSpec, known *facts) (addressing.Plan, field.ErrorList) {
+func judge(spec *samplecrdv1.NetworkSpec, self types.NamespacedName, known *facts) (addressing.Plan, field.ErrorList) {
 	plan, errs := addressing.Parse(spec, specPath)
-	errs = append(errs, addressing.Overlaps(plan, known.rivals)...)
+	errs = append(errs, known.policy.Judge(plan, known.tenant)...)
+	errs = append(errs, known.claims.Overlaps(plan, known.scope, self)...)
+	if known.class != nil && known.class.Spec.ClusterRanges == samplecrdv1.ClusterRangesForbid {
+		errs = append(errs, known.cluster.Judge(plan)...)
+	}
 	errs = append(errs, validateClassName(spec.NetworkClassName)...)
 	errs = append(errs, validateDeletionPolicy(spec.DeletionPolicy)...)
 	return plan, errs

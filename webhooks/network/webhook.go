@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,8 +28,11 @@ import (
 
 // webhook brings Network to the gate.
 type webhook struct {
-	reader   client.Reader
+	// reader reads from the cache, live from the API server.
+	reader, live client.Reader
+
 	backends map[samplecrdv1.ProviderType]providers.Provider
+	space    addressing.Space
 }
 
 // facts are what the rules need to know besides the Network.
@@ -37,15 +42,23 @@ type facts struct {
 	class *samplecrdv1.NetworkClass
 	// limits are those of the class's backend.
 	limits addressing.Limits
-	// rivals are the other Networks of the class in the namespace.
-	rivals []addressing.Rival
+	// policy is the class's, and tenant is whom it judges.
+	policy addressing.Policy
+	tenant addressing.Tenant
+	// claims is who claims what, and scope where the Network competes for it.
+	claims *addressing.Claims
+	scope  addressing.Scope
+	// cluster is what the cluster itself uses; nil where the class ignores it.
+	cluster *addressing.ClusterRanges
 	// gatewayChosen says that Default filled in spec.gateway.
 	gatewayChosen bool
 }
 
 // Setup serves the webhooks of Network. backends tell their limits.
-func Setup(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]providers.Provider) error {
-	return gate.Register(mgr, &samplecrdv1.Network{}, &webhook{reader: mgr.GetClient(), backends: backends})
+func Setup(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]providers.Provider, space addressing.Space) error {
+	return gate.Register(mgr, &samplecrdv1.Network{}, &webhook{
+		reader: mgr.GetClient(), live: mgr.GetAPIReader(), backends: backends, space: space,
+	})
 }
 
 // SameSpec compares as the API server does: absent and empty lists are one.
@@ -53,7 +66,7 @@ func (w *webhook) SameSpec(a, b *samplecrdv1.Network) bool {
 	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// Gather reads the class and the rivals, all from the cache.
+// Gather reads the class, and the namespace if the class selects some.
 func (w *webhook) Gather(ctx context.Context, network, old *samplecrdv1.Network) (*facts, error) {
 	known := &facts{}
 	name := network.Spec.NetworkClassName
@@ -68,22 +81,34 @@ func (w *webhook) Gather(ctx context.Context, network, old *samplecrdv1.Network)
 	if backend, exists := w.backends[class.Spec.Provider]; exists {
 		known.limits = backend.Limits(&class.Spec)
 	}
+	known.claims, known.scope = w.space.Claims, addressing.ScopeOf(class.Name, class.Spec.OverlapScope, network.Namespace)
+	if class.Spec.ClusterRanges != samplecrdv1.ClusterRangesIgnore {
+		known.cluster = w.space.Cluster
+	}
+	// What is wrong with the class is for the class to say.
+	known.policy, _ = addressing.ParsePolicy(class)
+	known.tenant, err = w.tenant(ctx, network.Namespace, known.policy.NeedsLabels())
+	return known, err
+}
 
-	var networks samplecrdv1.NetworkList
-	if err := w.reader.List(ctx, &networks, client.InNamespace(network.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return known, fmt.Errorf("listing Networks: %w", err)
+// tenant reads what a class may ask of a namespace. One that the cache does not show
+// yet was made a moment ago, together with the Network maybe.
+func (w *webhook) tenant(ctx context.Context, namespace string, labels bool) (addressing.Tenant, error) {
+	tenant := addressing.Tenant{Namespace: namespace}
+	if !labels {
+		return tenant, nil
 	}
-	for i := range networks.Items {
-		other := &networks.Items[i]
-		if other.Name == network.Name || other.Spec.NetworkClassName != class.Name {
-			continue
-		}
-		known.rivals = append(known.rivals, addressing.Rival{
-			Name:     other.Name,
-			Prefixes: append(addressing.Recorded(&other.Status), addressing.Asked(&other.Spec)...),
-		})
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	err := w.reader.Get(ctx, types.NamespacedName{Name: namespace}, object)
+	if apierrors.IsNotFound(err) {
+		err = w.live.Get(ctx, types.NamespacedName{Name: namespace}, object)
 	}
-	return known, nil
+	if err != nil {
+		return tenant, fmt.Errorf("reading the namespace's labels: %w", err)
+	}
+	tenant.Labels = object.Labels
+	return tenant, nil
 }
 
 // class gives the class called name, or without a name the default one if a

@@ -18,14 +18,17 @@ func object(spec string) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"samplecrd.k8s.io/v1","kind":"NetworkClass","metadata":{"name":"x","creationTimestamp":null},"spec":%s,"status":{"observedGeneration":-1}}`, spec)
 }
 
-const sound = `{"provider":"Multus","multus":{"type":"Bridge","ipam":"HostLocal"},"deletionPolicy":"Delete"}`
+// constants are what the schema fills in.
+const constants = `"overlapScope":"Namespace","clusterRanges":"Warn","deletionPolicy":"Delete"}`
+
+const sound = `{"provider":"Multus","multus":{"type":"Bridge","ipam":"HostLocal"},` + constants
 
 // Nothing is filled in, so that nothing is patched, whatever stands in the object.
 func TestNoPatch(t *testing.T) {
 	webhooks := review.Serve(t, Setup)
 	for name, tc := range map[string]struct{ object, old []byte }{
 		"a create":                         {object(sound), nil},
-		"fields that this build knows not": {object(`{"provider":"Multus","multus":{"type":"Bridge","ipam":"HostLocal","colour":"blue"},"deletionPolicy":"Delete","allowedCIDRs":[]}`), nil},
+		"fields that this build knows not": {object(`{"provider":"Multus","multus":{"type":"Bridge","ipam":"HostLocal","colour":"blue"},"allowedCIDRs":[],"allowed":[],` + constants), nil},
 		"an update":                        {object(strings.Replace(sound, `"Delete"`, `"Retain"`, 1)), object(sound)},
 		"an update that changes nothing":   {object(`{"provider":"bad"}`), object(`{"provider":"bad"}`)},
 	} {
@@ -46,9 +49,11 @@ func TestRefusal(t *testing.T) {
 		object, old []byte
 		want        []string
 	}{
-		"a thrice-bad object":         {object(`{"provider":"Multus","multus":{"type":"x","ipam":"HostLocal","vlanID":0},"deletionPolicy":"y"}`), nil, []string{"spec.multus.type", "spec.multus.vlanID", "spec.deletionPolicy"}},
-		"an empty spec":               {object(`{"deletionPolicy":"Delete"}`), nil, []string{"spec.provider"}},
-		"a provider without its part": {object(`{"provider":"Multus","deletionPolicy":"Delete"}`), nil, []string{"spec.multus"}},
+		"a thrice-bad object":         {object(`{"provider":"Multus","multus":{"type":"x","ipam":"HostLocal","vlanID":0},"overlapScope":"z",` + strings.Replace(constants, `"overlapScope":"Namespace",`, "", 1)), nil, []string{"spec.multus.type", "spec.multus.vlanID", "spec.overlapScope"}},
+		"an empty spec":               {object(`{` + constants), nil, []string{"spec.provider"}},
+		"a provider without its part": {object(`{"provider":"Multus",` + constants), nil, []string{"spec.multus"}},
+		"a policy with two faults":    {object(strings.Replace(sound, `"clusterRanges"`, `"allowedCIDRs":["10.0.0.0"],"prefixLengths":{"ipv4":{"min":33}},"clusterRanges"`, 1)), nil, []string{"spec.allowedCIDRs[0]", "spec.prefixLengths.ipv4.min"}},
+		"a scope that is changed":     {object(strings.Replace(sound, `"Namespace"`, `"Class"`, 1)), object(sound), []string{"spec.overlapScope"}},
 		"a VLAN that is only added":   {object(strings.Replace(sound, `"type"`, `"vlanID":7,"type"`, 1)), object(sound), []string{"spec.multus"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,10 +71,13 @@ func TestRefusal(t *testing.T) {
 func TestWrongType(t *testing.T) {
 	webhooks := review.Serve(t, Setup)
 	for field, spec := range map[string]string{
-		"provider": `{"provider":1}`,
-		"multus":   `{"provider":"Multus","multus":"Bridge"}`,
-		"vlanID":   `{"provider":"Multus","multus":{"type":"Bridge","vlanID":"7"}}`,
-		"spec":     `[]`,
+		"provider":         `{"provider":1}`,
+		"multus":           `{"provider":"Multus","multus":"Bridge"}`,
+		"vlanID":           `{"provider":"Multus","multus":{"type":"Bridge","vlanID":"7"}}`,
+		"allowedCIDRs":     `{"provider":"Multus","allowedCIDRs":"10.0.0.0/8"}`,
+		"ipv4":             `{"provider":"Multus","prefixLengths":{"ipv4":24}}`,
+		"matchExpressions": `{"provider":"Multus","namespaceSelector":{"matchExpressions":{}}}`,
+		"spec":             `[]`,
 	} {
 		t.Run(field, func(t *testing.T) {
 			for _, path := range paths {

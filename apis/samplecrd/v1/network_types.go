@@ -12,6 +12,9 @@ const GatewayNone = "None"
 // It is set before the first write to a backend.
 const NetworkFinalizer = "network.samplecrd.k8s.io/provider"
 
+// FieldNetworkClassName is the field that Networks can be selected by.
+const FieldNetworkClassName = "spec.networkClassName"
+
 // Network asks for a real network with an address range and a gateway.
 //
 // +genclient

@@ -101,8 +101,9 @@ type NetworkClassSpec struct {
 	// +optional
 	PrefixLengths *PrefixLengths `json:"prefixLengths,omitempty"`
 
-	// namespaceSelector says, by their labels, which namespaces may use the class.
-	// May change. Absent or empty: every namespace.
+	// namespaceSelector says, by their labels, which namespaces may use the class. At
+	// most 16 requirements of at most 64 values each. May change. Absent or empty:
+	// every namespace.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 
@@ -156,6 +157,8 @@ const (
 type PrefixLengths struct {
 	// ipv4 bounds IPv4 subnets. Absent: any length.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.min) || self.min <= 32",fieldPath=".min",message="must be from 1 to 32"
+	// +kubebuilder:validation:XValidation:rule="!has(self.max) || self.max <= 32",fieldPath=".max",message="must be from 1 to 32"
 	IPv4 *PrefixLengthRange `json:"ipv4,omitempty"`
 	// ipv6 bounds IPv6 subnets. Absent: any length.
 	// +optional
@@ -163,6 +166,8 @@ type PrefixLengths struct {
 }
 
 // PrefixLengthRange is a range of prefix lengths, both ends included.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",fieldPath=".min",message="must not be above max"
 type PrefixLengthRange struct {
 	// min is the shortest prefix length, that of the largest subnet: 1 to 32 in
 	// ipv4, 1 to 128 in ipv6, not above max. Absent: 1.

@@ -33,8 +33,9 @@ type NetworkClassSpecApplyConfiguration struct {
 	// prefixLengths bound how large or small a subnet may be. May change. Absent:
 	// any length.
 	PrefixLengths *PrefixLengthsApplyConfiguration `json:"prefixLengths,omitempty"`
-	// namespaceSelector says, by their labels, which namespaces may use the class.
-	// May change. Absent or empty: every namespace.
+	// namespaceSelector says, by their labels, which namespaces may use the class. At
+	// most 16 requirements of at most 64 values each. May change. Absent or empty:
+	// every namespace.
 	NamespaceSelector *metav1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 	// clusterRanges says what becomes of a subnet that overlaps the cluster's own
 	// addresses, those of its Services (ServiceCIDR) and Pods (Node spec.podCIDRs).
