@@ -143,21 +143,23 @@ var _ = Describe("The class of a Network", func() {
 		Entry(nil, `{cidr: 10.0.0.0/24, dnsServers: [10.0.0.53], additionalSubnets: [{cidr: "2001:db8::/64"}]}`),
 	)
 
-	It("warns of what its backend cannot serve", func() {
+	It("AN-34: warns of what its backend cannot serve", func() {
 		makeClass("limited", true, bridge)
 		for spec, warned := range map[string][]string{
-			`{cidr: 192.0.2.0/30}`:                                                       nil,
-			`{cidr: "2001:db8::/126"}`:                                                   nil,
-			`{cidr: 10.0.0.0/24, dhcp: Disabled}`:                                        nil,
-			`{cidr: 192.0.2.0/31}`:                                                       {"spec.cidr: Multus with host-local cannot serve 192.0.2.0/31"},
-			`{cidr: 203.0.113.7/32}`:                                                     {"203.0.113.7/32"},
-			`{cidr: "2001:db8::/127"}`:                                                   {"2001:db8::/127"},
-			`{cidr: 10.0.0.0/24, dhcp: Enabled}`:                                         {"spec.dhcp: Multus with host-local cannot serve DHCP"},
-			`{cidr: 10.0.0.0/24, dnsServers: [10.0.0.53]}`:                               {"spec.dnsServers: "},
-			`{cidr: 10.0.0.0/24, additionalSubnets: [{cidr: 10.1.0.0/24}]}`:              {"spec.additionalSubnets: "},
-			`{cidr: 192.0.2.1/31, dhcp: Enabled, dnsServers: [192.0.2.1]}`:               {"192.0.2.0/31; write", "cannot serve 192.0.2.0/31", "spec.dhcp", "spec.dnsServers"},
-			`{cidr: 10.0.0.0/24, additionalSubnets: [{cidr: 10.1.0.0/31}]}`:              {"spec.additionalSubnets: ", "spec.additionalSubnets[0].cidr: "},
-			`{cidr: 10.0.0.0/24, routes: [{destination: 0.0.0.0/1, nextHop: 10.0.0.2}]}`: nil,
+			`{cidr: 203.0.113.4/30}`:                                                       nil,
+			`{cidr: "2001:db8::/126"}`:                                                     nil,
+			`{cidr: 10.0.0.0/24, dhcp: Disabled}`:                                          nil,
+			`{cidr: 192.0.2.0/31}`:                                                         {"spec.cidr: Multus with host-local cannot serve 192.0.2.0/31"},
+			`{cidr: 203.0.113.7/32}`:                                                       {"spec.cidr: Multus with host-local cannot serve 203.0.113.7/32"},
+			`{cidr: "2001:db8::/127"}`:                                                     {"2001:db8::/127"},
+			`{cidr: 10.0.0.0/24, dhcp: Enabled}`:                                           {"spec.dhcp: Multus with host-local cannot serve DHCP"},
+			`{cidr: 10.0.0.0/24, dnsServers: [10.0.0.53]}`:                                 nil,
+			`{cidr: 10.0.0.0/24, additionalSubnets: [{cidr: "2001:db8::/64"}]}`:            nil,
+			`{cidr: 10.0.0.0/24, additionalSubnets: [{cidr: 10.1.0.0/24}]}`:                {"spec.additionalSubnets[0].gateway: "},
+			`{cidr: 192.0.2.1/31, dhcp: Enabled}`:                                          {"192.0.2.0/31; write", "cannot serve 192.0.2.0/31", "spec.dhcp"},
+			`{cidr: 10.0.0.0/24, additionalSubnets: [{cidr: "2001:db8::/127"}]}`:           {"spec.additionalSubnets[0].cidr: "},
+			`{cidr: 10.0.0.0/24, routes: [{destination: 0.0.0.0/1, nextHop: 10.0.0.2}]}`:   nil,
+			`{cidr: 10.0.0.0/24, gateway: None, additionalSubnets: [{cidr: 10.1.0.0/24}]}`: {"gateway"},
 		} {
 			By(spec)
 			expectAccepted(probe(spec), warned...)

@@ -47,7 +47,8 @@ var _ = Describe("A NetworkClass", func() {
 
 	It("gets its constants from the schema", func() {
 		Expect(probeClass(bridge).object.Object["spec"]).To(Equal(map[string]any{
-			"provider": "Multus", "multus": map[string]any{"type": "Bridge", "ipam": "HostLocal"}, "deletionPolicy": "Delete",
+			"provider": "Multus", "multus": map[string]any{"type": "Bridge", "ipam": "HostLocal"},
+			"overlapScope": "Namespace", "clusterRanges": "Warn", "deletionPolicy": "Delete",
 		}))
 	})
 

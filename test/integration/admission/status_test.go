@@ -20,6 +20,14 @@ var _ = Describe("With the controller running", Ordered, ContinueOnFailure, func
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { Expect(stop()).To(Succeed()) })
 		makeClass("real", false, bridge)
+		DeferCleanup(func() {
+			// The class stays as long as one of them does.
+			var networks samplecrdv1.NetworkList
+			Expect(user.List(ctx, &networks, client.MatchingFields{samplecrdv1.FieldNetworkClassName: "real"})).To(Succeed())
+			for i := range networks.Items {
+				Expect(client.IgnoreNotFound(user.Delete(ctx, &networks.Items[i]))).To(Succeed())
+			}
+		})
 	})
 
 	condition := func(subject *unstructured.Unstructured, kind string) string {

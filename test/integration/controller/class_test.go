@@ -3,6 +3,7 @@ package controller
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,6 +26,12 @@ func (w *world) classCondition(name string) func(Gomega) *metav1.Condition {
 		g.Expect(w.Client.Get(ctx, client.ObjectKey{Name: name}, class)).To(Succeed())
 		g.Expect(class.Status.ObservedGeneration).To(HaveValue(Equal(class.Generation)))
 		return meta.FindStatusCondition(class.Status.Conditions, samplecrdv1.NetworkClassConditionReady)
+	}
+}
+
+func (w *world) classGone(name string) func() bool {
+	return func() bool {
+		return apierrors.IsNotFound(w.Client.Get(ctx, client.ObjectKey{Name: name}, &samplecrdv1.NetworkClass{}))
 	}
 }
 
@@ -56,11 +63,12 @@ var _ = Describe("The class of a Network", func() {
 			}
 		}
 
-		stored := w.get("a")
 		Expect(w.Client.Delete(ctx, class)).To(Succeed())
 		w.newClass(isDefault)
-		Eventually(w.of("a")).Should(haveCondition(accepted, metav1.ConditionFalse, samplecrdv1.NetworkReasonClassNotFound))
-		Expect(w.get("a").Spec.NetworkClassName).To(Equal(stored.Spec.NetworkClassName))
+		Eventually(w.classCondition(class.Name)).Should(HaveField("Reason", samplecrdv1.NetworkClassReasonInUse))
+		w.touch("a")
+		settled()
+		Expect(w.get("a")).To(And(beReady(), HaveField("Spec.NetworkClassName", class.Name)), "the one that it was given")
 	})
 
 	It("becomes the default one by an annotation that comes later", func() {
@@ -91,21 +99,42 @@ var _ = Describe("The class of a Network", func() {
 		Eventually(w.of("a")).Should(And(beReady(), HaveField("Spec.NetworkClassName", older.Name)))
 	})
 
-	It("may be deleted under a running Network, which says so, keeps its network and can still go", func() {
+	It("that is deleted under a running Network stays for it, and lets it change and go", func() {
 		w := onMemory()
 		created := w.network("a", "10.0.0.0/24")
 		Eventually(w.of("a")).Should(beReady())
 		Expect(w.Client.Delete(ctx, &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}})).To(Succeed())
-		Eventually(w.of("a")).Should(And(
-			haveCondition(accepted, metav1.ConditionFalse, samplecrdv1.NetworkReasonClassNotFound),
-			haveCondition(ready, metav1.ConditionFalse, samplecrdv1.NetworkReasonClassNotFound),
-			WithTransform(verdict, Equal(inProgress)),
-			beHeld(),
-		))
-		Expect(w.backend.Networks()).To(HaveKey(created.UID))
+		Eventually(w.classCondition(w.class)).Should(HaveField("Reason", samplecrdv1.NetworkClassReasonInUse))
+		settled()
+		Expect(w.get("a")).To(beReady())
+
+		w.change("a", gateway("10.0.0.7"))
+		Eventually(w.of("a")).Should(beReady())
+		Expect(w.backend.Networks()[created.UID].Subnets[0].Gateway.String()).To(Equal("10.0.0.7"))
 		w.remove("a")
 		Eventually(w.gone("a")).Should(BeTrue())
 		Expect(w.backend.Networks()).To(BeEmpty())
+		Eventually(w.classGone(w.class)).Should(BeTrue())
+	})
+
+	It("that is being deleted takes no new Network, and is waited for when it has gone", func() {
+		w := onMemory()
+		w.network("a", "10.0.0.0/24")
+		Eventually(w.of("a")).Should(beReady())
+		Expect(w.Client.Delete(ctx, &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}})).To(Succeed())
+		Eventually(w.classCondition(w.class)).Should(HaveField("Reason", samplecrdv1.NetworkClassReasonInUse))
+		w.network("b", "10.1.0.0/24")
+		Eventually(w.of("b")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
+		Expect(message(w.get("b"), ready)).To(ContainSubstring("is being deleted"))
+
+		w.remove("a")
+		Eventually(w.gone("a")).Should(BeTrue())
+		Consistently(w.classGone(w.class)).Should(BeFalse(), "the other Network names it")
+		w.change("b", func(network *samplecrdv1.Network) { network.Spec.NetworkClassName = "late" })
+		Eventually(w.classGone(w.class)).Should(BeTrue())
+		Eventually(w.of("b")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		w.newClass(func(class *samplecrdv1.NetworkClass) { class.GenerateName, class.Name = "", "late" })
+		Eventually(w.of("b")).Should(beReady())
 	})
 
 	It("says itself whether it can be used", func() {

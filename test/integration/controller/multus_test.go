@@ -157,3 +157,22 @@ var _ = Describe("A Network on Multus", func() {
 		Eventually(w.gone("a")).Should(BeTrue())
 	})
 })
+
+var _ = Describe("A change of a Network's range on Multus", func() {
+	It("is carried out at once, and the old range is free for another Network", func() {
+		w := onMultus()
+		w.network("a", "10.0.0.0/24")
+		Eventually(w.of("a")).Should(beReady())
+		for _, cidr := range []string{"10.1.0.0/24", "10.1.0.0/16", "10.1.128.0/17"} {
+			w.move("a", cidr)
+			Eventually(w.of("a")).Should(And(beReady(), haveSubnets(cidr+" Active")))
+			config := w.cni("a")(Default)
+			Expect(config.IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: cidr, Gateway: w.get("a").Spec.Gateway}}}))
+		}
+		for name, cidr := range map[string]string{"b": "10.0.0.0/24", "c": "10.1.0.0/17"} {
+			// The webhook's cache may not show yet that the range is free.
+			Eventually(func() error { return w.Client.Create(ctx, w.draft(name, cidr)) }).Should(Succeed())
+			Eventually(w.of(name)).Should(beReady())
+		}
+	})
+})

@@ -19,7 +19,7 @@ var _ = Describe("A kind that goes under the running binary", Ordered, func() {
 	)
 
 	BeforeAll(func() {
-		withdraw(every...)
+		withdrawAbandoned(every...)
 		serve(every...)
 		manager, shop = start(), newNamespace()
 		DeferCleanup(func() { manager.kill() })

@@ -22,7 +22,7 @@ var _ = Describe("Whatever comes late, goes and comes back", Ordered, func() {
 	)
 
 	BeforeAll(func() {
-		withdraw(every...)
+		withdrawAbandoned(every...)
 		manager, shop = start(), newNamespace()
 		DeferCleanup(func() { manager.kill() })
 	})
@@ -130,7 +130,7 @@ var _ = Describe("Whatever comes late, goes and comes back", Ordered, func() {
 
 	DescribeTable("leaves nothing to the next start, whatever the order of the CRDs", func(args func() []string, first, second, third string) {
 		Expect(manager.Stop()).To(Succeed(), "SIGTERM ends it with exit code 0")
-		withdraw(networks, classes, foos)
+		withdrawAbandoned(networks, classes, foos)
 
 		manager = start(args()...)
 		Eventually(manager.waits).Should(HaveLen(1))

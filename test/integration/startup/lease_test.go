@@ -22,7 +22,7 @@ func holder(namespace string) func(Gomega) string {
 
 var _ = Describe("With leader election", func() {
 	It("reconciles as the holder of the Lease, also when the kinds come late, and lets it go at the end", func() {
-		withdraw(every...)
+		withdrawAbandoned(every...)
 		namespace := newNamespace()
 		manager := start("--leader-elect", "--leader-election-namespace="+namespace)
 		DeferCleanup(manager.kill)

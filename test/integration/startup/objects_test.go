@@ -64,6 +64,23 @@ func withdraw(names ...string) {
 	}
 }
 
+// withdrawAbandoned is withdraw where no manager runs that would let the classes go
+// which an earlier one holds.
+func withdrawAbandoned(names ...string) {
+	GinkgoHelper()
+	var held samplecrdv1.NetworkClassList
+	err := cluster.Client.List(ctx, &held)
+	if !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+		Expect(err).NotTo(HaveOccurred())
+	}
+	for i := range held.Items {
+		class := held.Items[i].DeepCopy()
+		class.Finalizers = nil
+		Expect(client.IgnoreNotFound(cluster.Client.Patch(ctx, class, client.MergeFrom(&held.Items[i])))).To(Succeed())
+	}
+	withdraw(names...)
+}
+
 // served lists the kinds that the API server says it serves, by the names of their
 // CRDs.
 func served(g Gomega) []string {
