@@ -147,6 +147,13 @@ func (c *Claims) Set(owner Owner, scope Scope, recorded, asked []netip.Prefix) {
 // Remove takes out all that the owner with this UID has.
 func (c *Claims) Remove(uid types.UID) { c.Set(Owner{UID: uid}, Scope{}, nil, nil) }
 
+// In gives the scope where an owner has claims; the zero Scope if it has none.
+func (c *Claims) In(uid types.UID) Scope {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	return c.held[uid].scope
+}
+
 // change replaces claims of one owner in a scope, for readers at once.
 func (c *Claims) change(scope Scope, gone, come []Claim) {
 	if len(gone) == 0 && len(come) == 0 {

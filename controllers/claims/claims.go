@@ -3,8 +3,11 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/tools/cache"
@@ -23,12 +26,14 @@ type feed struct {
 
 	// mu keeps the events of Networks and classes apart.
 	mu sync.Mutex
-	// scopes are those of the classes that there are.
-	scopes map[string]samplecrdv1.OverlapScope
+	// classes are those that there are: a class says where its Networks compete. One
+	// without a class competes where the default class is, which it will be given.
+	classes   map[string]*samplecrdv1.NetworkClass
+	byDefault string
 }
 
 func newFeed(reader client.Reader) *feed {
-	return &feed{reader: reader, table: addressing.NewClaims(), scopes: map[string]samplecrdv1.OverlapScope{}}
+	return &feed{reader: reader, table: addressing.NewClaims(), classes: map[string]*samplecrdv1.NetworkClass{}}
 }
 
 func classOf(object client.Object) []string {
@@ -77,35 +82,55 @@ func (f *feed) network(before, after *samplecrdv1.Network) {
 	}
 }
 
-// class moves the Networks of a class to where they compete now.
+// class moves the Networks that a change of classes concerns to where they compete
+// now, the older ones first: who finds itself moved finds all moved that come before
+// it.
 func (f *feed) class(ctx context.Context, before, after *samplecrdv1.NetworkClass) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if before != nil && after != nil && before.Spec.OverlapScope == after.Spec.OverlapScope {
-		return
-	}
-	name := ""
+	var moved []string
 	switch {
 	case after != nil:
-		name = after.Name
-		f.scopes[name] = after.Spec.OverlapScope
+		if known := f.classes[after.Name]; known == nil || known.Spec.OverlapScope != after.Spec.OverlapScope {
+			moved = append(moved, after.Name)
+		}
+		f.classes[after.Name] = after
 	case before != nil:
-		name = before.Name
-		delete(f.scopes, name)
+		moved = append(moved, before.Name)
+		delete(f.classes, before.Name)
 	}
-	var networks samplecrdv1.NetworkList
-	if err := f.reader.List(ctx, &networks, client.MatchingFields{samplecrdv1.FieldNetworkClassName: name}, client.UnsafeDisableDeepCopy); err != nil {
-		return // Only because the cache stops, or has not begun: its Networks come one by one.
+	byDefault := ""
+	if class := samplecrdv1.DefaultClass(maps.Values(f.classes)); class != nil {
+		byDefault = class.Name
 	}
-	for i := range networks.Items {
-		f.set(&networks.Items[i])
+	if byDefault != f.byDefault || slices.Contains(moved, byDefault) {
+		f.byDefault, moved = byDefault, append(moved, "")
+	}
+	f.move(ctx, moved)
+}
+
+// move sets the Networks of classes anew; "" stands for those without one.
+func (f *feed) move(ctx context.Context, classes []string) {
+	var moving []*samplecrdv1.Network
+	for _, name := range classes {
+		var networks samplecrdv1.NetworkList
+		if err := f.reader.List(ctx, &networks, client.MatchingFields{samplecrdv1.FieldNetworkClassName: name}, client.UnsafeDisableDeepCopy); err != nil {
+			continue // Only because the cache stops, or has not begun: its Networks come one by one.
+		}
+		for i := range networks.Items {
+			moving = append(moving, &networks.Items[i])
+		}
+	}
+	slices.SortFunc(moving, func(a, b *samplecrdv1.Network) int { return addressing.OwnerOf(a).Compare(addressing.OwnerOf(b)) })
+	for _, network := range moving {
+		f.set(network)
 	}
 }
 
 func (f *feed) set(network *samplecrdv1.Network) {
 	scope := addressing.Scope{}
-	if overlapScope, known := f.scopes[network.Spec.NetworkClassName]; known {
-		scope = addressing.ScopeOf(network.Spec.NetworkClassName, overlapScope, network.Namespace)
+	if class := f.classes[cmp.Or(network.Spec.NetworkClassName, f.byDefault)]; class != nil {
+		scope = addressing.ScopeOf(class.Name, class.Spec.OverlapScope, network.Namespace)
 	}
 	f.table.Set(addressing.OwnerOf(network), scope, addressing.Recorded(&network.Status), addressing.Asked(&network.Spec))
 }

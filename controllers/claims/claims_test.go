@@ -57,7 +57,7 @@ func (s *store) change(before, after client.Object) (tell func()) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var handle cache.ResourceEventHandler = changes.Handler(s.feed.network)
+	handle := changes.Handler(s.feed.network)
 	for _, object := range []client.Object{before, after} {
 		if _, isClass := object.(*samplecrdv1.NetworkClass); isClass {
 			handle = changes.Handler(func(before, after *samplecrdv1.NetworkClass) { s.feed.class(s.t.Context(), before, after) })
@@ -225,4 +225,23 @@ func TestCN12HandlersDoNotPanic(t *testing.T) {
 	s.check(narrow, "a asks for 10.0.0.0/24")
 	h.OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/a", Obj: it})
 	s.check(narrow)
+}
+
+// A Network without a class competes where it will be, once there is a default class.
+func TestFeedFollowsTheDefaultClass(t *testing.T) {
+	s := newStore(t)
+	s.change(nil, network("shop", "a", "", "10.0.0.0/24"))()
+	plain, marked := class("standard", samplecrdv1.OverlapClass), class("standard", samplecrdv1.OverlapClass)
+	marked.Annotations = map[string]string{samplecrdv1.AnnotationIsDefaultClass: "true"}
+	s.change(nil, plain)()
+	s.check(wide)
+	s.change(plain, marked)()
+	s.check(wide, "a asks for 10.0.0.0/24")
+	s.change(nil, network("bank", "b", "", "10.0.1.0/24"))()
+	s.check(wide, "a asks for 10.0.0.0/24", "b asks for 10.0.1.0/24")
+	s.change(marked, plain)()
+	s.check(wide)
+	s.change(plain, nil)()
+	s.change(nil, marked)()
+	s.check(wide, "a asks for 10.0.0.0/24", "b asks for 10.0.1.0/24")
 }

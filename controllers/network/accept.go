@@ -44,6 +44,10 @@ func (r *Reconciler) accept(ctx context.Context, p *pass) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if decided.early {
+		p.done, p.result.RequeueAfter = true, pace.CatchUp
+		return false, nil
+	}
 	if len(decided.conflicts) > 0 {
 		// Whoever lets go wakes us; the retry is for what nobody tells of.
 		p.result.RequeueAfter = pace.Slowly()

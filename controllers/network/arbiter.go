@@ -59,6 +59,9 @@ type verdict struct {
 	// undecided says that an older Network comes first which holds nothing yet: it
 	// will, or will be found unable to, and nobody tells.
 	undecided bool
+	// early says that the table of what is asked is not as far as the cache: who comes
+	// first cannot be told yet.
+	early bool
 }
 
 // take holds a request's prefixes for its owner, unless others hold one of them, or
@@ -78,6 +81,9 @@ func (a *arbiter) take(want request, comesFirst func(addressing.Owner) (addressi
 	scope := addressing.ScopeOf(want.class.Name, want.class.Spec.OverlapScope, want.owner.Namespace)
 	if conflicts := a.held.Overlaps(want.plan, scope, want.owner.NamespacedName); len(conflicts) > 0 {
 		return verdict{conflicts: conflicts}, nil
+	}
+	if scope != (addressing.Scope{}) && a.asked.In(want.owner.UID) != scope {
+		return verdict{early: true}, nil
 	}
 	for _, subnet := range want.plan.Subnets {
 		for claim := range a.asked.Overlapping(scope, subnet.Prefix, want.owner.NamespacedName) {

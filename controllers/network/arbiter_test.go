@@ -33,6 +33,10 @@ func (s *sim) checkApart() {
 	s.t.Helper()
 	held := s.backend.Networks()
 	for _, a := range s.latest {
+		// A loser is free to go, wherever the process ended.
+		if len(a.Finalizers) > 0 && len(a.Status.Subnets) == 0 {
+			s.t.Fatalf("%s holds nothing, and has %v", a.Name, a.Finalizers)
+		}
 		for _, b := range s.latest {
 			if !s.competing(a, b) {
 				continue
@@ -308,5 +312,27 @@ func TestArbiterLetsGoOfWhatWasNeverRecorded(t *testing.T) {
 	s.settle()
 	if won := s.winners(); !won[fickle.UID] || !won[other.UID] {
 		t.Errorf("won are %v, want both", won)
+	}
+}
+
+// A status that was stored although the write failed is put right: the cache does not
+// show it yet, and its event is one of our own.
+func TestStatusWhoseAnswerWasLost(t *testing.T) {
+	s := newSim(t, 1)
+	s.threeClasses()
+	network := s.create("shop", "wide", 0, "10.0.0.0/24")
+	key := types.NamespacedName{Namespace: "shop", Name: network.Name}
+	s.settle()
+	s.setClass("wide", nil)
+	s.stumbles, s.arrives = true, true
+	s.look(key)
+	if s.winners()[network.UID] {
+		t.Fatal("the write has not arrived")
+	}
+	s.setClass("wide", simClass("wide", samplecrdv1.OverlapClass))
+	s.look(key)
+	s.settle()
+	if !s.winners()[network.UID] {
+		t.Errorf("the status still says %v", s.latest[key].Status.Conditions)
 	}
 }

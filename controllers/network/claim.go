@@ -12,11 +12,15 @@ import (
 	"github.com/samplecrd/samplecrd/controllers/pace"
 )
 
-// claim makes sure that finalizer and claims are stored before the backend is
-// touched. A pass that takes a new claim ends with recording it.
+// claim makes sure that claims and finalizer are stored before the backend is touched.
+// The claims come first, in a pass of their own: a Network that loses them to a crash
+// must be free to go. One without a class is given it, with the finalizer, before: a
+// claim is one of a class.
 func (r *Reconciler) claim(ctx context.Context, p *pass) (bool, error) {
-	if err := r.hold(ctx, p); err != nil || p.done {
-		return false, err
+	if p.network.Spec.NetworkClassName == "" {
+		if err := r.hold(ctx, p); err != nil || p.done {
+			return false, err
+		}
 	}
 	recorded := addressing.Recorded(&p.network.Status)
 	p.plan = fitting(p.plan, recorded)
@@ -28,13 +32,14 @@ func (r *Reconciler) claim(ctx context.Context, p *pass) (bool, error) {
 		added = true
 		p.network.Status.Subnets = append(p.network.Status.Subnets, subnetStatus(subnet, samplecrdv1.SubnetPending, ""))
 	}
-	if !added {
-		return true, nil
+	if added {
+		p.network.Status.Provider = new(p.class.Spec.Provider)
+		p.pending("The address space is claimed; the backend is next")
+		p.result.RequeueAfter = pace.CatchUp
+		return false, nil
 	}
-	p.network.Status.Provider = new(p.class.Spec.Provider)
-	p.pending("The address space is claimed; the backend is next")
-	p.result.RequeueAfter = pace.CatchUp
-	return false, nil
+	err := r.hold(ctx, p)
+	return err == nil && !p.done, err
 }
 
 // hold stores the finalizer and, in the same patch, the class of a Network that

@@ -4,6 +4,7 @@ package network
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -87,9 +89,9 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 	return err
 }
 
-// asked passes all but our own status writes: the pass that wrote one has said
-// itself when the next is due, and its back-off must not be cut short. A status
-// that somebody cleared comes through.
+// asked passes all but our own writes, of a status or of our finalizer: the pass that
+// wrote one has said itself when the next is due, and its back-off must not be cut
+// short. A status that somebody cleared comes through.
 var asked = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, isNetwork := e.ObjectOld.(*samplecrdv1.Network)
@@ -99,6 +101,11 @@ var asked = predicate.Funcs{
 		}
 		observed := after.Status.ObservedGeneration
 		before, after = before.DeepCopy(), after.DeepCopy()
+		if controllerutil.ContainsFinalizer(after, samplecrdv1.NetworkFinalizer) {
+			controllerutil.AddFinalizer(before, samplecrdv1.NetworkFinalizer)
+			slices.Sort(before.Finalizers)
+			slices.Sort(after.Finalizers)
+		}
 		for _, network := range []*samplecrdv1.Network{before, after} {
 			network.Status, network.ResourceVersion, network.ManagedFields = samplecrdv1.NetworkStatus{}, "", nil
 		}

@@ -72,7 +72,7 @@ func drainingSubnets(recorded []samplecrdv1.SubnetStatus, observed providers.Obs
 			others = append(others, subnet)
 		}
 	}
-	all := append(claims, others...)
+	all := slices.Concat(claims, others)
 	return all[:min(len(all), room)]
 }
 

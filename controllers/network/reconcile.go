@@ -32,7 +32,7 @@ type pass struct {
 	result ctrl.Result
 	// changed says that this pass wrote something.
 	changed bool
-	// done says that the Network is gone, or not ours to speak of.
+	// done says that the Network is gone, or not ours to speak of, or not yet.
 	done bool
 }
 

@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/controllers/conditions"
 )
@@ -43,12 +45,28 @@ func (p *pass) refuse(reason, message string) (bool, error) {
 		status = metav1.ConditionUnknown
 	}
 	p.set(samplecrdv1.NetworkConditionAccepted, status, reason, message)
+	p.letGoUnmade()
 	if p.network.Status.ProviderID != nil {
 		p.pending("The backend still holds what was accepted before")
 	} else {
 		p.pending("Waits for the Network to be accepted")
 	}
 	return false, nil
+}
+
+// letGoUnmade gives up the claims that the spec no longer asks for, of a Network that
+// no backend has been asked to make: see claim.
+func (p *pass) letGoUnmade() {
+	if controllerutil.ContainsFinalizer(p.network, samplecrdv1.NetworkFinalizer) {
+		return
+	}
+	asked := addressing.Asked(&p.network.Spec)
+	p.network.Status.Subnets = slices.DeleteFunc(p.network.Status.Subnets, func(subnet samplecrdv1.SubnetStatus) bool {
+		return !slices.Contains(asked, addressing.ParsePrefix(subnet.CIDR))
+	})
+	if len(p.network.Status.Subnets) == 0 {
+		p.network.Status.Subnets, p.network.Status.Provider = nil, nil
+	}
 }
 
 func (p *pass) pending(message string) {
@@ -103,20 +121,30 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 		return nil
 	}
 	p.summarize()
-	if equality.Semantic.DeepEqual(p.stored, p.network.Status) {
+	key := client.ObjectKeyFromObject(p.network)
+	same := equality.Semantic.DeepEqual(p.stored, p.network.Status)
+	if same && !r.own.InDoubt(key) {
 		return nil
 	}
 	base := p.network.DeepCopy()
 	base.Status = p.stored
+	patch := client.MergeFrom(base)
+	if r.own.InDoubt(key) {
+		patch = client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	}
 	written := p.network.DeepCopy()
-	err := r.client.Status().Patch(ctx, written, client.MergeFrom(base), client.FieldOwner(Name))
+	err := r.client.Status().Patch(ctx, written, patch, client.FieldOwner(Name))
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
+		r.own.Failed(key)
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	r.own.Wrote(client.ObjectKeyFromObject(written), written.ResourceVersion)
+	r.own.Wrote(key, written.ResourceVersion)
+	if same {
+		return nil
+	}
 	p.changed = true
 	r.tell(p)
 	return nil

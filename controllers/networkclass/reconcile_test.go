@@ -26,6 +26,8 @@ type bench struct {
 	writes int
 	// fault answers every list, if it is set.
 	fault error
+	// lost says that a status is stored and the answer does not come.
+	lost bool
 }
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
@@ -41,7 +43,11 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 			},
 			SubResourcePatch: func(ctx context.Context, c client.Client, resource string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 				b.writes++
-				return c.SubResource(resource).Patch(ctx, object, patch, opts...)
+				err := c.SubResource(resource).Patch(ctx, object, patch, opts...)
+				if b.lost {
+					err = errors.New("no answer")
+				}
+				return err
 			},
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 				if b.fault != nil {
@@ -233,5 +239,33 @@ func TestInUseNamesNoNetwork(t *testing.T) {
 	found := meta.FindStatusCondition(b.stored(t).Status.Conditions, samplecrdv1.NetworkClassConditionReady)
 	if want := "Being deleted; Networks still use it and new ones are refused"; found.Status != metav1.ConditionFalse || found.Message != want {
 		t.Errorf("got %+v", found)
+	}
+}
+
+// A status that was stored although the write failed is put right by the next pass,
+// although the cache does not show it yet.
+func TestStatusWhoseAnswerWasLost(t *testing.T) {
+	b := newBench(t, &samplecrdv1.NetworkClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "standard", Finalizers: []string{samplecrdv1.NetworkClassFinalizer}},
+		Spec:       samplecrdv1.NetworkClassSpec{Provider: samplecrdv1.ProviderMultus},
+	})
+	if err := b.look(t); err != nil {
+		t.Fatal(err)
+	}
+	cached := b.stored(t)
+	backends := b.backends
+	b.backends, b.lost = nil, true
+	if _, err := b.Reconcile(t.Context(), cached.DeepCopy()); err == nil {
+		t.Fatal("the answer is not lost")
+	}
+	b.backends, b.lost = backends, false
+	if _, err := b.Reconcile(t.Context(), cached.DeepCopy()); err == nil {
+		t.Error("a pass by an old cache is content")
+	}
+	if err := b.look(t); err != nil {
+		t.Fatal(err)
+	}
+	if ready := meta.FindStatusCondition(b.stored(t).Status.Conditions, samplecrdv1.NetworkClassConditionReady); ready.Status != metav1.ConditionTrue {
+		t.Errorf("the class is %v", ready)
 	}
 }

@@ -42,17 +42,24 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 	meta.SetStatusCondition(&observed.Status.Conditions, metav1.Condition{
 		Type: samplecrdv1.NetworkClassConditionReady, Status: status, Reason: reason, Message: message, ObservedGeneration: p.class.Generation,
 	})
-	if equality.Semantic.DeepEqual(p.class.Status, observed.Status) {
+	key := client.ObjectKeyFromObject(observed)
+	same := equality.Semantic.DeepEqual(p.class.Status, observed.Status)
+	if same && !r.own.InDoubt(key) {
 		return nil
 	}
-	err := r.client.Status().Patch(ctx, observed, client.MergeFrom(p.class), client.FieldOwner(Name))
+	patch := client.MergeFrom(p.class)
+	if r.own.InDoubt(key) {
+		patch = client.MergeFromWithOptions(p.class, client.MergeFromWithOptimisticLock{})
+	}
+	err := r.client.Status().Patch(ctx, observed, patch, client.FieldOwner(Name))
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
+		r.own.Failed(key)
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	r.own.Wrote(client.ObjectKeyFromObject(observed), observed.ResourceVersion)
-	p.changed = true
+	r.own.Wrote(key, observed.ResourceVersion)
+	p.changed = p.changed || !same
 	return nil
 }

@@ -47,11 +47,23 @@ func Slowly() time.Duration { return wait.Jitter(slowRetryLeast, slowRetrySpread
 
 // Writes remembers the last resource version that we wrote of each object of one
 // kind, so that no pass acts on a cache that is behind it. The zero value is empty.
-type Writes struct{ versions sync.Map }
+type Writes struct{ versions, doubts sync.Map }
 
 // Wrote remembers what the API server answered.
 func (w *Writes) Wrote(key types.NamespacedName, resourceVersion string) {
 	w.versions.Store(key, resourceVersion)
+	w.doubts.Delete(key)
+}
+
+// Failed remembers that a write failed: it may have arrived all the same.
+func (w *Writes) Failed(key types.NamespacedName) { w.doubts.Store(key, true) }
+
+// InDoubt says that the object may be another than the cache shows, by a write of ours
+// that failed. The next one has to carry the resource version, be there nothing to
+// change.
+func (w *Writes) InDoubt(key types.NamespacedName) bool {
+	_, doubted := w.doubts.Load(key)
+	return doubted
 }
 
 // Is says that this version of the object is the one that we wrote.
@@ -75,6 +87,7 @@ func (w *Writes) Gone() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			key := client.ObjectKeyFromObject(e.Object)
+			w.doubts.Delete(key)
 			if version, wrote := w.versions.Load(key); wrote && !older(e.Object.GetResourceVersion(), version.(string)) {
 				w.versions.CompareAndDelete(key, version)
 			}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -83,7 +84,7 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, _ *samplec
 	draining, blocking := held.leaving(plan)
 	if len(blocking) > 0 {
 		observed := held.observed()
-		observed.Draining = append(draining, blocking...)
+		observed.Draining = slices.Concat(draining, blocking)
 		return observed, providers.InTheWay(blocking...)
 	}
 	want := Network{ID: held.ID, Owner: id, MTU: plan.MTU, Subnets: held.toward(plan, p.name)}

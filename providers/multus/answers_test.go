@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers"
 )
@@ -156,5 +157,40 @@ func TestEnsureBehindALaggingCache(t *testing.T) {
 				t.Errorf("the backend holds %s", text)
 			}
 		})
+	}
+}
+
+// A change that is taken back before the cache has seen it is written all the same:
+// the cache shows what is wanted, and the API server does not have it.
+func TestEnsureBackAndForthBehindALaggingCache(t *testing.T) {
+	plans := map[string]addressing.Plan{}
+	for _, cidr := range []string{"10.0.0.0/24", "10.0.1.0/24"} {
+		plans[cidr] = planOf(t, of(samplecrdv1.SubnetSpec{CIDR: cidr}))
+	}
+	nad := newNAD(ours.Namespace, ours.Name)
+	mark(nad, ours)
+	text, err := config(uid, class.Multus, plans["10.0.0.0/24"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	setConfig(nad, text)
+	nad.SetResourceVersion("3")
+	p, live := lagging([]client.Object{nad}, []client.Object{nad})
+	for _, cidr := range []string{"10.0.1.0/24", "10.0.0.0/24", "10.0.1.0/24"} {
+		observed, err := p.Ensure(t.Context(), ours, class, plans[cidr])
+		if err != nil || !observed.Changed || !observed.Unconfirmed {
+			t.Fatalf("%s: got %+v, %v", cidr, observed, err)
+		}
+		held := newNAD("", "")
+		if err := live.Get(t.Context(), ours.NamespacedName, held); err != nil {
+			t.Fatal(err)
+		}
+		if text := held.Object["spec"].(map[string]any)["config"].(string); !strings.Contains(text, cidr) {
+			t.Errorf("the backend holds %s, want %s", text, cidr)
+		}
+	}
+	// Nor does it take its own silence for settled while the cache is behind.
+	if observed, err := p.Ensure(t.Context(), ours, class, plans["10.0.1.0/24"]); err != nil || observed.Changed || !observed.Unconfirmed {
+		t.Errorf("got %+v, %v", observed, err)
 	}
 }

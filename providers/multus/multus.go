@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -28,15 +29,6 @@ import (
 // FieldOwner is the field manager of every write to a NetworkAttachmentDefinition.
 const FieldOwner = "network"
 
-const (
-	labelManagedBy = "app.kubernetes.io/managed-by"
-	managedBy      = "samplecrd-controller"
-)
-
-// Kind is the NetworkAttachmentDefinition. It is used unstructured: its CRD
-// belongs to Multus and may be missing.
-var Kind = schema.GroupVersionKind{Group: "k8s.cni.cncf.io", Version: "v1", Kind: "NetworkAttachmentDefinition"}
-
 // +kubebuilder:rbac:groups=k8s.cni.cncf.io,resources=network-attachment-definitions,verbs=get;list;watch;create;update;delete
 
 // Provider keeps one NetworkAttachmentDefinition per Network, of the same name in
@@ -47,6 +39,10 @@ type Provider struct {
 	client client.Client
 	live   client.Reader
 	cache  cache.Cache
+	// seen has, by the Network's UID, the last resource version that was written or
+	// read live: a cache that is behind it would have us take an old configuration
+	// for the present one.
+	seen sync.Map
 }
 
 var (
@@ -90,27 +86,49 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, class *sam
 	if err != nil {
 		return providers.Observed{}, providers.Rejected(err)
 	}
-	observed, err := p.ensure(ctx, p.client, id, text)
+	observed, err := p.ensure(ctx, cached, id, text)
 	if maybeStale(err) {
-		observed, err = p.ensure(ctx, p.live, id, text)
+		observed, err = p.ensure(ctx, live, id, text)
 		observed.Unconfirmed = true
 	}
 	observed.Unconfirmed = observed.Unconfirmed || observed.Changed
 	return observed, fromAPI(err)
 }
 
+// view is where a pass looks.
+type view bool
+
+const cached, live view = false, true
+
+// errBehind is a cache that does not show what we have seen.
+var errBehind = errors.New("the cache is behind")
+
+// behind says that nad is older than what was seen of the Network's.
+func (p *Provider) behind(id providers.Identity, nad *unstructured.Unstructured) bool {
+	version, known := p.seen.Load(id.UID)
+	if !known {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(nad.GetResourceVersion(), version.(string))
+	return err == nil && order < 0
+}
+
 // maybeStale says that a cache which lags behind may be all that is wrong: it can
 // show an object that is gone or lack one that is there, even our own.
 func maybeStale(err error) bool {
 	conflict, placed := errors.AsType[*providers.Error](err)
-	return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) ||
+	return errors.Is(err, errBehind) || apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) ||
 		(placed && conflict.Reason == samplecrdv1.NetworkReasonConflict)
 }
 
-// ensure writes on top of what reader shows.
-func (p *Provider) ensure(ctx context.Context, reader client.Reader, id providers.Identity, text string) (providers.Observed, error) {
+// ensure writes on top of what it sees.
+func (p *Provider) ensure(ctx context.Context, look view, id providers.Identity, text string) (providers.Observed, error) {
 	observed := providers.Observed{ID: id.Name}
 	nad := newNAD(id.Namespace, id.Name)
+	reader := client.Reader(p.client)
+	if look == live {
+		reader = p.live
+	}
 	err := reader.Get(ctx, id.NamespacedName, nad)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -121,10 +139,13 @@ func (p *Provider) ensure(ctx context.Context, reader client.Reader, id provider
 		if err := p.client.Create(ctx, nad, client.FieldOwner(FieldOwner)); err != nil {
 			return providers.Observed{}, err
 		}
+		p.seen.Store(id.UID, nad.GetResourceVersion())
 		observed.Changed = true
 		return observed, nil
 	case err != nil:
 		return providers.Observed{}, err
+	case look == cached && p.behind(id, nad):
+		return observed, errBehind
 	case !isOurs(nad, id):
 		return providers.Observed{}, foreign(id)
 	case nad.GetDeletionTimestamp() != nil:
@@ -135,6 +156,9 @@ func (p *Provider) ensure(ctx context.Context, reader client.Reader, id provider
 	mark(want, id)
 	setConfig(want, text)
 	if equality.Semantic.DeepEqual(nad.Object, want.Object) {
+		if look == live {
+			p.seen.Store(id.UID, nad.GetResourceVersion())
+		}
 		return observed, nil
 	}
 	// The resource version goes along, so that nothing is written over an edit
@@ -142,6 +166,7 @@ func (p *Provider) ensure(ctx context.Context, reader client.Reader, id provider
 	if err := p.client.Update(ctx, want, client.FieldOwner(FieldOwner)); err != nil {
 		return observed, err
 	}
+	p.seen.Store(id.UID, want.GetResourceVersion())
 	observed.Changed = true
 	return observed, nil
 }
@@ -149,6 +174,7 @@ func (p *Provider) ensure(ctx context.Context, reader client.Reader, id provider
 // Delete removes the NetworkAttachmentDefinition, if it is ours. It asks the API
 // server itself: a cache that lags behind would let the Network go too early.
 func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
+	p.seen.Delete(id.UID)
 	nad, err := p.ours(ctx, id)
 	if err != nil || nad == nil {
 		return err
@@ -165,6 +191,7 @@ func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
 
 // Release drops the mark from the NetworkAttachmentDefinition, if it is ours.
 func (p *Provider) Release(ctx context.Context, id providers.Identity) error {
+	p.seen.Delete(id.UID)
 	nad, err := p.ours(ctx, id)
 	if err != nil || nad == nil {
 		return err
@@ -196,56 +223,6 @@ func (p *Provider) ours(ctx context.Context, id providers.Identity) (*unstructur
 		return nil, nil
 	}
 	return nad, nil
-}
-
-func newNAD(namespace, name string) *unstructured.Unstructured {
-	nad := &unstructured.Unstructured{}
-	nad.SetGroupVersionKind(Kind)
-	nad.SetNamespace(namespace)
-	nad.SetName(name)
-	return nad
-}
-
-// mark makes nad ours, keeping the owners and labels that others gave it.
-func mark(nad *unstructured.Unstructured, id providers.Identity) {
-	owner := metav1.OwnerReference{
-		APIVersion: samplecrdv1.SchemeGroupVersion.String(), Kind: "Network",
-		Name: id.Name, UID: id.UID, Controller: new(true), BlockOwnerDeletion: new(true),
-	}
-	owners := nad.GetOwnerReferences()
-	replaced := false
-	for i := range owners {
-		if owners[i].UID == id.UID {
-			owners[i], replaced = owner, true
-		}
-	}
-	if !replaced {
-		owners = append(owners, owner)
-	}
-	nad.SetOwnerReferences(owners)
-	labels := nad.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[labelManagedBy] = managedBy
-	nad.SetLabels(labels)
-}
-
-func setConfig(nad *unstructured.Unstructured, text string) {
-	nad.Object["spec"] = map[string]any{"config": text}
-}
-
-func isOurs(nad *unstructured.Unstructured, id providers.Identity) bool {
-	for _, owner := range nad.GetOwnerReferences() {
-		if owner.UID == id.UID {
-			return true
-		}
-	}
-	return false
-}
-
-func foreign(id providers.Identity) error {
-	return providers.Conflict("NetworkAttachmentDefinition %q exists without this Network's owner reference; delete it to have it made anew", id.Name)
 }
 
 // fromAPI gives an answer of the API server its place in the contract.

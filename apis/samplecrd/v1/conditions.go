@@ -11,6 +11,7 @@ package v1
 //	| Accepted   | False   | ClassNotFound      | the class, or a default class, is missing; create it         |
 //	| Accepted   | False   | NotAllowed         | the class's policy refuses the request; change the spec      |
 //	| Accepted   | False   | Unsupported        | the backend cannot serve what is asked; change the spec      |
+//	| Accepted   | Unknown | Pending            | not all is known to judge by; the message says what is not   |
 //	| Programmed | True    | Programmed         | the backend holds exactly what was asked                     |
 //	| Programmed | Unknown | Pending            | the controller is at work                                    |
 //	| Programmed | False   | Draining           | the old subnet goes when its last user goes                  |

@@ -1,12 +1,24 @@
 package v1
 
-// Default gives the class of Networks that name none: the one with the annotation
+import "iter"
+
+// Default gives the class of Networks that name none; see DefaultClass.
+func (l *NetworkClassList) Default() *NetworkClass {
+	return DefaultClass(func(yield func(*NetworkClass) bool) {
+		for i := range l.Items {
+			if !yield(&l.Items[i]) {
+				return
+			}
+		}
+	})
+}
+
+// DefaultClass gives the class of Networks that name none: the one with the annotation
 // AnnotationIsDefaultClass, of several the oldest, then the first by name; nil
 // when there is none. A class that is being deleted does not count.
-func (l *NetworkClassList) Default() *NetworkClass {
+func DefaultClass(classes iter.Seq[*NetworkClass]) *NetworkClass {
 	var chosen *NetworkClass
-	for i := range l.Items {
-		class := &l.Items[i]
+	for class := range classes {
 		if class.Annotations[AnnotationIsDefaultClass] != "true" || class.DeletionTimestamp != nil {
 			continue
 		}

@@ -92,26 +92,28 @@ var _ = Describe("The status of a Network", func() {
 		))
 		Expect(meta.FindStatusCondition(network.Status.Conditions, stalled)).To(BeNil())
 		Expect(network.Status.Provider).To(HaveValue(Equal(samplecrdv1.ProviderMultus)))
-		Expect(network.Status.ProviderID).To(HaveValue(Equal(w.backend.Networks()[created.UID].ID)))
+		held := w.backend.Networks()[created.UID]
+		Expect(network.Status.ProviderID).To(HaveValue(Equal(held.ID)))
 		Expect(network.Status.Subnets).To(Equal([]samplecrdv1.SubnetStatus{
-			{CIDR: "10.1.0.0/16", Gateway: new("10.1.0.9"), State: samplecrdv1.SubnetActive},
+			{CIDR: "10.1.0.0/16", Gateway: new("10.1.0.9"), ProviderID: &held.Subnets[0].ID, State: samplecrdv1.SubnetActive},
 		}))
 		Expect(network.Spec.CIDR).To(Equal("10.1.2.3/16"), "what the user wrote is never rewritten")
 	})
 
 	It("shows every subnet, without a gateway where there is none", func() {
 		w := onMemory()
-		w.network("a", "10.0.0.0/24", gateway(samplecrdv1.GatewayNone), func(network *samplecrdv1.Network) {
+		created := w.network("a", "10.0.0.0/24", gateway(samplecrdv1.GatewayNone), func(network *samplecrdv1.Network) {
 			network.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "2001:DB8:0:0::/64"}}
 		})
 		Eventually(w.of("a")).Should(beReady())
+		held := w.backend.Networks()[created.UID].Subnets
 		Expect(w.get("a").Status.Subnets).To(ConsistOf(
-			samplecrdv1.SubnetStatus{CIDR: "10.0.0.0/24", State: samplecrdv1.SubnetActive},
-			samplecrdv1.SubnetStatus{CIDR: "2001:db8::/64", Gateway: new("2001:db8::1"), State: samplecrdv1.SubnetActive},
+			samplecrdv1.SubnetStatus{CIDR: "10.0.0.0/24", ProviderID: &held[0].ID, State: samplecrdv1.SubnetActive},
+			samplecrdv1.SubnetStatus{CIDR: "2001:db8::/64", Gateway: new("2001:db8::1"), ProviderID: &held[1].ID, State: samplecrdv1.SubnetActive},
 		))
 	})
 
-	It("is Unsupported when the backend cannot serve what is asked, until the spec changes", func() {
+	It("AN-34: is Unsupported when the backend cannot serve what is asked, until the spec changes", func() {
 		w := onMemory()
 		w.backend.SetLimits(addressing.Limits{Backend: "the fake", LongestIPv4: 28})
 		w.network("a", "10.0.0.0/30")
