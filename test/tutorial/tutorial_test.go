@@ -28,9 +28,10 @@ func steps(t *testing.T, page string) []step {
 		t.Fatal(err)
 	}
 	var all []step
-	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range strings.Split(string(text), "\n```console\n")[1:] {
+		block, _, _ = strings.Cut(block, "\n```\n")
 		document := ""
-		for _, line := range strings.Split(strings.TrimSuffix(block[1], "\n"), "\n") {
+		for line := range strings.SplitSeq(block, "\n") {
 			command, isCommand := strings.CutPrefix(line, "$ ")
 			switch {
 			case document != "":
