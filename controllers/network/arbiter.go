@@ -19,6 +19,9 @@ import (
 type arbiter struct {
 	// asked is what all Networks hold and ask for, as the cache shows it.
 	asked *addressing.Claims
+	// shown says that the cache has an owner's Network. What it has no longer must not
+	// be held: a pass may have begun before the Network went, and nobody would tell.
+	shown func(addressing.Owner) bool
 	// wake asks for another look at a Network; it is set when the controller starts.
 	wake func(types.NamespacedName)
 
@@ -36,9 +39,9 @@ type holder struct {
 	prefixes []netip.Prefix
 }
 
-func newArbiter(asked *addressing.Claims) *arbiter {
+func newArbiter(asked *addressing.Claims, shown func(addressing.Owner) bool) *arbiter {
 	return &arbiter{
-		asked: asked, holders: map[types.UID]holder{},
+		asked: asked, shown: shown, holders: map[types.UID]holder{},
 		held: addressing.NewClaims(), scopes: map[string]samplecrdv1.OverlapScope{},
 	}
 }
@@ -59,8 +62,8 @@ type verdict struct {
 	// undecided says that an older Network comes first which holds nothing yet: it
 	// will, or will be found unable to, and nobody tells.
 	undecided bool
-	// early says that the table of what is asked is not as far as the cache: who comes
-	// first cannot be told yet.
+	// early says that the table of what is asked is not as far as the cache, or the pass
+	// not as far: who comes first cannot be told yet.
 	early bool
 }
 
@@ -70,6 +73,9 @@ type verdict struct {
 func (a *arbiter) take(want request, comesFirst func(addressing.Owner) (addressing.Plan, bool, error)) (verdict, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if !a.shown(want.owner) {
+		return verdict{early: true}, nil
+	}
 	a.settleScope(want.class)
 	prefixes := want.plan.Prefixes()
 	// It keeps what it holds until its pass has ended well; see record.
@@ -108,6 +114,14 @@ func (a *arbiter) free(plan addressing.Plan, scope addressing.Scope, self types.
 	return !slices.ContainsFunc(plan.Prefixes(), func(prefix netip.Prefix) bool { return !a.held.Free(scope, prefix, self) })
 }
 
+// recall makes prefixes what an owner holds: the API server has said so, and the cache
+// may not have it yet.
+func (a *arbiter) recall(class string, owner addressing.Owner, prefixes []netip.Prefix) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hold(holder{owner, class, prefixes})
+}
+
 // record makes prefixes all that an owner holds: they are what its status says. Those
 // who asked for what it no longer holds are woken.
 func (a *arbiter) record(class string, owner addressing.Owner, prefixes []netip.Prefix) {
@@ -116,10 +130,16 @@ func (a *arbiter) record(class string, owner addressing.Owner, prefixes []netip.
 	}
 }
 
+// forget lets go of all that an owner holds, since its Network is gone.
+func (a *arbiter) forget(owner addressing.Owner) { a.record("", owner, nil) }
+
 // replace gives who asked for what a holder held and holds no longer.
 func (a *arbiter) replace(now holder) []types.NamespacedName {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if !a.shown(now.Owner) {
+		now.prefixes = nil
+	}
 	before := a.holders[now.UID]
 	a.hold(now)
 	scope, known := a.scope(before)

@@ -202,17 +202,23 @@ func TestArbiterHoldsWhateverHappens(t *testing.T) {
 	for seed := range uint64(120) {
 		s := newSim(t, seed)
 		s.threeClasses()
+		s.busy = true
 		for range 120 {
 			s.happen()
 		}
 		if s.classes["wide"] == nil || s.classes["narrow"] == nil || s.classes["open"] == nil {
 			s.threeClasses()
 		}
-		s.writesLeft, s.stumbles = -1, false
+		s.writesLeft, s.stumbles, s.busy = -1, false, false
 		s.settle()
 		want, got := s.oracle(), s.winners()
 		if !maps.Equal(got, want) {
 			t.Fatalf("seed %d: at rest won are %v, want %v", seed, got, want)
+		}
+		for uid := range s.backend.Networks() {
+			if _, there := got[uid]; !there {
+				t.Fatalf("seed %d: the backend holds the network of %s, which has gone", seed, uid)
+			}
 		}
 	}
 }

@@ -71,9 +71,9 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 		recorder: mgr.GetEventRecorder(Name),
 		backends: backends,
 		cluster:  space.Cluster,
-		arbiter:  newArbiter(space.Claims),
 		watched:  map[providers.Provider]bool{},
 	}
+	r.arbiter = newArbiter(space.Claims, r.shown)
 	var err error
 	r.controller, err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).

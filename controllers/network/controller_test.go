@@ -46,7 +46,7 @@ func TestCN12StrangersDoNotPanic(t *testing.T) {
 		t.Fatal(err)
 	}
 	waiting := &samplecrdv1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "waiting"}}
-	r := &Reconciler{client: indexed(scheme).WithObjects(waiting).Build(), arbiter: newArbiter(addressing.NewClaims())}
+	r := &Reconciler{client: indexed(scheme).WithObjects(waiting).Build(), arbiter: newArbiter(addressing.NewClaims(), func(addressing.Owner) bool { return true })}
 	predicates := map[string]predicate.Predicate{"asked": asked, "relabelled": relabelled, "classChanged": classChanged}
 
 	for name, stranger := range strangers() {

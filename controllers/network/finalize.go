@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers"
 )
@@ -16,7 +17,7 @@ import (
 // finalize lets the real network go, then the Network.
 func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 	if !controllerutil.ContainsFinalizer(p.network, samplecrdv1.NetworkFinalizer) {
-		r.forget(p.network)
+		r.arbiter.forget(addressing.OwnerOf(p.network))
 		p.done = true
 		return false, nil
 	}
@@ -36,7 +37,7 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 	if err := r.store(ctx, p, released); err != nil {
 		return false, fmt.Errorf("removing the finalizer: %w", err)
 	}
-	r.forget(p.network)
+	r.arbiter.forget(addressing.OwnerOf(p.network))
 	if p.done || len(released.Finalizers) == 0 {
 		p.done = true
 		return false, nil

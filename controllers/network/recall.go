@@ -39,7 +39,7 @@ func (r *Reconciler) recall(ctx context.Context) error {
 			network := &networks.Items[i]
 			r.own.Wrote(client.ObjectKeyFromObject(network), network.ResourceVersion)
 			if network.DeletionTimestamp == nil || controllerutil.ContainsFinalizer(network, samplecrdv1.NetworkFinalizer) {
-				r.arbiter.record(network.Spec.NetworkClassName, addressing.OwnerOf(network), addressing.Recorded(&network.Status))
+				r.arbiter.recall(network.Spec.NetworkClassName, addressing.OwnerOf(network), addressing.Recorded(&network.Status))
 			}
 		}
 	}
@@ -47,9 +47,11 @@ func (r *Reconciler) recall(ctx context.Context) error {
 	return nil
 }
 
-// forget lets go of all that a Network held, since it is gone.
-func (r *Reconciler) forget(network *samplecrdv1.Network) {
-	r.arbiter.record("", addressing.OwnerOf(network), nil)
+// shown says that the cache has an owner's Network.
+func (r *Reconciler) shown(owner addressing.Owner) bool {
+	var network samplecrdv1.Network
+	err := r.client.Get(context.Background(), owner.NamespacedName, &network, client.UnsafeDisableDeepCopy)
+	return err == nil && network.UID == owner.UID
 }
 
 // forgets is told of each Network that is gone.
@@ -60,7 +62,7 @@ func (r *Reconciler) forgets() handler.EventHandler {
 			r.recalling.Lock()
 			defer r.recalling.Unlock()
 			if network, isNetwork := e.Object.(*samplecrdv1.Network); isNetwork && network != nil {
-				r.forget(network)
+				r.arbiter.forget(addressing.OwnerOf(network))
 			}
 		},
 	}

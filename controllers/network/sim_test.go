@@ -46,6 +46,8 @@ type sim struct {
 	classes map[string]*samplecrdv1.NetworkClass
 	// queue is what is to be looked at.
 	queue map[types.NamespacedName]bool
+	// busy says that others act in the middle of passes.
+	busy bool
 
 	// writesLeft is how many more writes this process makes; negative for any number.
 	writesLeft int
@@ -82,8 +84,9 @@ func (s *sim) start() {
 	s.r = &Reconciler{
 		client: &lagging{Client: s.fused(), sim: s}, live: s.store, recorder: &events.FakeRecorder{},
 		backends: map[samplecrdv1.ProviderType]providers.Provider{samplecrdv1.ProviderMultus: struct{ providers.Provider }{s.backend}},
-		arbiter:  newArbiter(addressing.NewClaims()), watched: map[providers.Provider]bool{},
+		watched:  map[providers.Provider]bool{},
 	}
+	s.r.arbiter = newArbiter(addressing.NewClaims(), s.r.shown)
 	s.r.arbiter.wake = func(name types.NamespacedName) { s.queue[name] = true }
 	for name, network := range s.shown {
 		s.feed(network)
@@ -94,6 +97,7 @@ func (s *sim) start() {
 // fused is a client whose process ends at a chosen write.
 func (s *sim) fused() client.Client {
 	write := func(do func() error) error {
+		s.meanwhile()
 		fault := errEnded
 		switch {
 		case s.stumbles:
@@ -118,6 +122,20 @@ func (s *sim) fused() client.Client {
 			return write(func() error { return inner.SubResource(name).Patch(ctx, object, patch, opts...) })
 		},
 	})
+}
+
+// meanwhile lets others act, and the cache learn of it, in the middle of a pass.
+func (s *sim) meanwhile() {
+	s.t.Helper()
+	if !s.busy {
+		return
+	}
+	if keys := slices.Collect(maps.Keys(s.latest)); s.random.IntN(8) == 0 {
+		s.remove(s.pick(keys))
+	}
+	for len(s.pending) > 0 && s.random.IntN(2) == 0 {
+		s.deliver(s.pick(slices.Collect(maps.Keys(s.pending))))
+	}
 }
 
 // lagging reads what the cache shows.
@@ -217,7 +235,7 @@ func (s *sim) change(key types.NamespacedName, cidrs ...string) {
 
 func (s *sim) remove(key types.NamespacedName) {
 	s.t.Helper()
-	if err := s.store.Delete(s.t.Context(), s.latest[key].DeepCopy()); err != nil {
+	if err := s.store.Delete(s.t.Context(), s.latest[key].DeepCopy()); client.IgnoreNotFound(err) != nil {
 		s.t.Fatal(err)
 	}
 	s.observe()
