@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gaissmai/bart"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
@@ -44,6 +46,9 @@ type Owner struct {
 	types.NamespacedName
 	// Created is when the Network was.
 	Created time.Time
+	// Refused says that the controller has found that it cannot have what it asks for
+	// beyond what it holds.
+	Refused bool
 }
 
 // OwnerOf gives the owner that network is.
@@ -52,7 +57,13 @@ func OwnerOf(network *samplecrdv1.Network) Owner {
 		UID:            network.UID,
 		NamespacedName: types.NamespacedName{Namespace: network.Namespace, Name: network.Name},
 		Created:        network.CreationTimestamp.Time,
+		Refused:        refused(network),
 	}
+}
+
+func refused(network *samplecrdv1.Network) bool {
+	accepted := meta.FindStatusCondition(network.Status.Conditions, samplecrdv1.NetworkConditionAccepted)
+	return accepted != nil && accepted.Status == metav1.ConditionFalse && accepted.ObservedGeneration == network.Generation
 }
 
 // Compare orders owners as their claims are: the older first, then by namespace

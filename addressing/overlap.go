@@ -18,8 +18,15 @@ const (
 	maxLooked = 64
 )
 
-// RuleOverlap is the Origin of the faults that Overlaps reports.
-const RuleOverlap = "addressing/overlap"
+// The Origins of the faults that Overlaps reports.
+const (
+	// RuleOverlap: nobody else holds any of a range.
+	RuleOverlap = "addressing/overlap"
+	// RuleOverlapAsked: nobody else who may still have it asks for any of a range.
+	// Unlike the other it does not read the class: to be given one later, as a Network
+	// without one is, decides nothing between two that wait.
+	RuleOverlapAsked = "addressing/overlap-asked"
+)
 
 // Recorded lists the prefixes that status records as claimed.
 func Recorded(status *samplecrdv1.NetworkStatus) []netip.Prefix {
@@ -50,8 +57,8 @@ func Asked(spec *samplecrdv1.NetworkSpec) []netip.Prefix {
 // Overlaps names the first five claims of others that plan conflicts with: those
 // held before those asked for, the older before the younger, among the first 64
 // that are found for each subnet. Each is on the path of the subnet that is in the
-// way. Another Network of self's namespace is named; of another namespace's nothing
-// is said but the range.
+// way. What a Network asks for that was refused is in nobody's way. Another Network
+// of self's namespace is named; of another namespace's nothing is said but the range.
 func (c *Claims) Overlaps(plan Plan, scope Scope, self types.NamespacedName) field.ErrorList {
 	var errs field.ErrorList
 	for _, subnet := range plan.Subnets {
@@ -66,7 +73,7 @@ func (c *Claims) Overlaps(plan Plan, scope Scope, self types.NamespacedName) fie
 			}
 			errs = append(errs, Overlap(subnet, claim, self))
 		}
-		if more {
+		if more && len(errs) > 0 {
 			errs[len(errs)-1].Detail += "; there may be more"
 			return errs
 		}
@@ -82,7 +89,9 @@ func (c *Claims) conflicts(scope Scope, prefix netip.Prefix, self types.Namespac
 			more = true
 			break
 		}
-		named = append(named, claim)
+		if claim.Recorded || !claim.Owner.Refused {
+			named = append(named, claim)
+		}
 	}
 	slices.SortFunc(named, Claim.compare)
 	seen := map[types.UID]bool{}
@@ -103,6 +112,10 @@ func Overlap(subnet Subnet, claim Claim, self types.NamespacedName) *field.Error
 	if claim.Owner.Namespace == self.Namespace {
 		whose = fmt.Sprintf(" of Network %q", claim.Owner.Name)
 	}
+	origin := RuleOverlapAsked
+	if claim.Recorded {
+		origin = RuleOverlap
+	}
 	return field.Invalid(subnet.Path.Child("cidr"), subnet.Written.String(),
-		fmt.Sprintf("overlaps %s%s; use a range apart from it", claim.Prefix, whose)).WithOrigin(RuleOverlap)
+		fmt.Sprintf("overlaps %s%s; use a range apart from it", claim.Prefix, whose)).WithOrigin(origin)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/samplecrd/samplecrd/addressing"
@@ -143,6 +144,45 @@ func TestOverlapsExplains(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not name %s", got, want)
 		}
+	}
+}
+
+// What a Network asks for that the controller has refused is in nobody's way; what it
+// holds is.
+func TestOverlapsWithARefusedNetwork(t *testing.T) {
+	refused := owner("refused", time.Hour)
+	refused.Refused = true
+	claims := addressing.NewClaims()
+	claims.Set(refused, shop, prefixes("10.0.0.0/24"), prefixes("10.0.1.0/24"))
+	for cidr, want := range map[string][]fault{"10.0.0.0/24": {invalid("spec.cidr")}, "10.0.1.0/24": nil, "10.0.0.0/23": {invalid("spec.cidr")}} {
+		plan, _ := addressing.Parse(subnets(cidr), specPath)
+		checkFaults(t, claims.Overlaps(plan, shop, subject), want)
+	}
+	// It may be had again by whoever decides.
+	if claims.Free(shop, netip.MustParsePrefix("10.0.1.0/24"), subject) {
+		t.Error("what it asks for is not in the table")
+	}
+}
+
+func TestOwnerOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		condition metav1.Condition
+		want      bool
+	}{
+		"refused as it stands":    {metav1.Condition{Type: "Accepted", Status: "False", ObservedGeneration: 2}, true},
+		"refused as it was":       {metav1.Condition{Type: "Accepted", Status: "False", ObservedGeneration: 1}, false},
+		"accepted":                {metav1.Condition{Type: "Accepted", Status: "True", ObservedGeneration: 2}, false},
+		"nobody knows":            {metav1.Condition{Type: "Accepted", Status: "Unknown", ObservedGeneration: 2}, false},
+		"another condition fails": {metav1.Condition{Type: "Ready", Status: "False", ObservedGeneration: 2}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			network := &samplecrdv1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1", Generation: 2}}
+			network.Status.Conditions = []metav1.Condition{tc.condition}
+			want := addressing.Owner{UID: "1", NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}, Refused: tc.want}
+			if got := addressing.OwnerOf(network); got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
 	}
 }
 

@@ -133,7 +133,9 @@ func (p *Policy) parseRanges(texts []string, path *field.Path, rule string) ([]n
 		case fault != nil:
 			errs = append(errs, fault.WithOrigin(rule))
 		case slices.Contains(prefixes, prefix):
-			errs = append(errs, field.Duplicate(path.Index(i), text).WithOrigin(rule))
+			again := field.Duplicate(path.Index(i), text).WithOrigin(rule)
+			again.Detail = fmt.Sprintf("is %s, as is entry %d; leave one of them out", prefix, slices.Index(prefixes, prefix))
+			errs = append(errs, again)
 		case written != prefix:
 			p.warnings = append(p.warnings, hostBits(path.Index(i), written))
 		}

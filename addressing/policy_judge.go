@@ -56,14 +56,24 @@ func (p Policy) Judge(plan Plan, tenant Tenant) field.ErrorList {
 	className := plan.Subnets[0].Path.Child("networkClassName")
 	if p.leaving {
 		errs = append(errs, field.Invalid(className, p.class,
-			fmt.Sprintf("NetworkClass %q is being deleted; name another class", p.class)).WithOrigin(RuleClassStays))
+			fmt.Sprintf("NetworkClass %q is being deleted; create the Network in another class", p.class)).WithOrigin(RuleClassStays))
 	}
 	if p.selector != nil && !p.selector.Matches(tenant.Labels) {
 		errs = append(errs, field.Invalid(className, p.class,
-			fmt.Sprintf("NetworkClass %q is not for namespace %q; name another class, or have the namespace given labels that its namespaceSelector selects", p.class, tenant.Namespace)).
+			fmt.Sprintf("NetworkClass %q is not for namespace %q; create the Network in another class, or have the namespace given labels that its namespaceSelector selects", p.class, tenant.Namespace)).
 			WithOrigin(RuleNamespace))
 	}
 	return errs
+}
+
+// Discreet leaves out of errs what else is wrong where a class is not for a namespace:
+// what the class allows, and what others have of it, is not for its tenant to know.
+func Discreet(errs field.ErrorList) field.ErrorList {
+	if !slices.ContainsFunc(errs, func(fault *field.Error) bool { return fault.Origin == RuleNamespace }) {
+		return errs
+	}
+	ofClass := []string{RuleAllowedCIDRs, RuleReservedCIDRs, RulePrefixLengths, RuleOverlap, RuleOverlapAsked, RuleClusterRanges}
+	return slices.DeleteFunc(errs, func(fault *field.Error) bool { return slices.Contains(ofClass, fault.Origin) })
 }
 
 // outside says why prefix is in none of the allowed ranges; it is "" when it is in

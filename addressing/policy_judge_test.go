@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/samplecrd/samplecrd/addressing"
@@ -147,8 +148,26 @@ func TestJudgeByAClassThatIsGoing(t *testing.T) {
 	plan, _ := addressing.Parse(subnets("10.0.0.0/24"), specPath)
 	errs := policy.Judge(plan, teamA)
 	checkFaults(t, errs, []fault{invalid("spec.networkClassName"), invalid("spec.networkClassName")})
-	if got := text(errs); !strings.Contains(got, `NetworkClass "tenants" is being deleted; name another class`) {
+	if got := text(errs); !strings.Contains(got, `NetworkClass "tenants" is being deleted; create the Network in another class`) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A namespace that a class is not for is told nothing else of it; what is wrong with
+// the Network itself it is.
+func TestDiscreet(t *testing.T) {
+	fault := func(origin string) *field.Error { return field.Invalid(specPath, "", "").WithOrigin(origin) }
+	own, foreign := fault("addressing/cidr"), fault(addressing.RuleNamespace)
+	ofClass := field.ErrorList{
+		fault(addressing.RuleAllowedCIDRs), fault(addressing.RuleReservedCIDRs), fault(addressing.RulePrefixLengths),
+		fault(addressing.RuleOverlap), fault(addressing.RuleOverlapAsked), fault(addressing.RuleClusterRanges),
+	}
+	if got := addressing.Discreet(append(field.ErrorList{own}, ofClass...)); len(got) != 1+len(ofClass) {
+		t.Errorf("to a namespace that it is for it says %v", got)
+	}
+	got := addressing.Discreet(append(field.ErrorList{own, foreign}, ofClass...))
+	if len(got) != 2 || got[0] != own || got[1] != foreign {
+		t.Errorf("to another one it says %v", got)
 	}
 }
 

@@ -44,6 +44,7 @@ var reads = map[string][]string{
 	ruleMTU:               {"mtu"},
 	ruleMTUv6:             {"mtu", "cidr", "additionalSubnets"},
 	RuleOverlap:           {"cidr", "additionalSubnets", "networkClassName"},
+	RuleOverlapAsked:      {"cidr", "additionalSubnets"},
 	RuleAllowedCIDRs:      {"cidr", "networkClassName"},
 	RuleReservedCIDRs:     {"cidr", "networkClassName"},
 	RulePrefixLengths:     {"cidr", "networkClassName"},

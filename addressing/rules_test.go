@@ -77,6 +77,7 @@ func brokenRules() map[string]broken {
 		"a bad pool in an entry":      {with(samplecrdv1.SubnetSpec{CIDR: "10.0.1.0/24", AllocationPools: pool("10.0.1.1", "10.0.1.9")}), "spec.additionalSubnets[0].allocationPools[0]", rulePoolInside, "additionalSubnets"},
 		"a bad hop in an entry":       {with(samplecrdv1.SubnetSpec{CIDR: "10.0.1.0/24", Routes: route("172.16.0.0/12", "10.0.0.9")}), "spec.additionalSubnets[0].routes[0].nextHop", ruleRouteInside, "additionalSubnets"},
 		"a range of another":          {of(samplecrdv1.SubnetSpec{CIDR: "10.99.1.0/24"}), "spec.cidr", RuleOverlap, "cidr additionalSubnets networkClassName"},
+		"a range another asks for":    {of(samplecrdv1.SubnetSpec{CIDR: "10.98.1.0/24"}), "spec.cidr", RuleOverlapAsked, "cidr additionalSubnets"},
 		"an entry's range of another": {with(samplecrdv1.SubnetSpec{CIDR: "10.99.1.0/24"}), "spec.additionalSubnets[0].cidr", RuleOverlap, "cidr additionalSubnets networkClassName"},
 		"a range not allowed":         {of(samplecrdv1.SubnetSpec{CIDR: "172.16.0.0/24"}), "spec.cidr", RuleAllowedCIDRs, "cidr networkClassName"},
 		"an entry not allowed":        {with(samplecrdv1.SubnetSpec{CIDR: "172.16.0.0/24"}), "spec.additionalSubnets[0].cidr", RuleAllowedCIDRs, "additionalSubnets networkClassName"},
@@ -105,7 +106,7 @@ func judge(spec *samplecrdv1.NetworkSpec) field.ErrorList {
 	cluster.Set("services", ServiceRange, []netip.Prefix{netip.MustParsePrefix("10.97.0.0/16")})
 	errs = append(errs, cluster.Judge(plan)...)
 	claims, scope := NewClaims(), Scope{Class: "standard"}
-	claims.Set(Owner{UID: "rival", NamespacedName: types.NamespacedName{Namespace: "default", Name: "rival"}}, scope, []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")}, nil)
+	claims.Set(Owner{UID: "rival", NamespacedName: types.NamespacedName{Namespace: "default", Name: "rival"}}, scope, []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")}, []netip.Prefix{netip.MustParsePrefix("10.98.0.0/16")})
 	return append(errs, claims.Overlaps(plan, scope, types.NamespacedName{Namespace: "default", Name: "subject"})...)
 }
 

@@ -54,7 +54,7 @@ func (r *Reconciler) judge(ctx context.Context, network *samplecrdv1.Network, cl
 	fresh, known := sinceAccepted(append(policy.Judge(plan, tenant), ofCluster...), plan, recorded)
 	switch {
 	case len(fresh) > 0:
-		return judgement{reason: samplecrdv1.NetworkReasonNotAllowed, message: conditions.Faults(fresh)}, nil
+		return judgement{reason: samplecrdv1.NetworkReasonNotAllowed, message: conditions.Faults(addressing.Discreet(fresh))}, nil
 	case unread != "" && !subset(plan.Prefixes(), recorded):
 		return judgement{reason: samplecrdv1.NetworkReasonPending, message: unread}, nil
 	}

@@ -16,7 +16,7 @@ import (
 func TestClusterRanges(t *testing.T) {
 	cluster := addressing.NewClusterRanges()
 	cluster.Set("services", addressing.ServiceRange, []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")})
-	const says = "overlaps 10.96.0.0/12, a Service range of the cluster; Pods would not reach one of the two; use a range apart from it"
+	const says = "10.100.0.0/24 overlaps 10.96.0.0/12, a Service range of the cluster; Pods would not reach one of the two; use a range apart from it"
 	inside, outside := network(className("standard"), cidr("10.100.0.0/24"), gateway("None")), network(className("standard"))
 	entry := network(className("standard"), entries("10.100.0.0/24 by None"))
 	for name, tc := range map[string]struct {

@@ -32,11 +32,11 @@ func (w *webhook) Validate(network, old *samplecrdv1.Network, known *facts) ([]s
 		explainOwnership(errs, network, old)
 	}
 	if len(errs) > 0 {
-		return nil, errs
+		return nil, addressing.Discreet(errs)
 	}
 	warnings := append(plan.Warnings(), known.limits.Forbids(plan)...)
 	for _, fault := range known.cluster.Judge(plan) {
-		warnings = append(warnings, fault.Field+": "+fault.Detail)
+		warnings = append(warnings, fmt.Sprintf("%s: %s %s", fault.Field, fault.BadValue, fault.Detail))
 	}
 	if name := network.Spec.NetworkClassName; name != "" && known.class == nil {
 		warnings = append(warnings, fmt.Sprintf("%s: NetworkClass %s not found; the Network waits until there is one", specPath.Child("networkClassName"), gate.Clip(name, maxNamed)))

@@ -101,7 +101,8 @@ func validateUnchanged(spec, old *samplecrdv1.NetworkClassSpec) field.ErrorList 
 		errs = append(errs, field.Forbidden(specPath.Child("multus"), remedy))
 	}
 	if old.OverlapScope != "" && spec.OverlapScope != old.OverlapScope {
-		errs = append(errs, field.Invalid(overlapScopePath, gate.Clip(string(spec.OverlapScope), maxEcho), remedy))
+		errs = append(errs, field.Invalid(overlapScopePath, gate.Clip(string(spec.OverlapScope), maxEcho),
+			fmt.Sprintf("cannot be changed, and is Namespace where it is left out; write %s, or create another NetworkClass", old.OverlapScope)))
 	}
 	return errs
 }

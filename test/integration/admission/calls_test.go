@@ -67,9 +67,9 @@ func update(object *unstructured.Unstructured, opts ...client.UpdateOption) answ
 	return ask(object, func(sent *unstructured.Unstructured) error { return user.Update(ctx, sent, opts...) })
 }
 
-func mergePatch(object *unstructured.Unstructured, body string) answer {
+func mergePatch(object *unstructured.Unstructured, body string, opts ...client.PatchOption) answer {
 	return ask(object, func(sent *unstructured.Unstructured) error {
-		return user.Patch(ctx, sent, client.RawPatch(types.MergePatchType, []byte(body)))
+		return user.Patch(ctx, sent, client.RawPatch(types.MergePatchType, []byte(body)), opts...)
 	})
 }
 

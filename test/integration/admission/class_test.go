@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -192,6 +193,20 @@ var _ = Describe("Overlap", func() {
 		Expect(create(network(namespace, "late", "{cidr: 10.1.0.0/16"+inClass)).err).NotTo(HaveOccurred())
 	})
 
+	It("with what a Network asks for and was refused is none", func() {
+		namespace := newNamespace()
+		known(namespace, "squatter", "10.0.0.0/16")
+		expectRefusal(create(network(namespace, "late", "{cidr: 10.0.5.0/24"+inClass)), "spec.cidr", `Network "squatter"`)
+		refused := stored(newObject("Network", namespace, "squatter"))
+		Expect(unstructured.SetNestedSlice(refused.Object, []any{map[string]any{
+			"type": "Accepted", "status": "False", "reason": "Unsupported", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": refused.GetGeneration(),
+		}}, "status", "conditions")).To(Succeed())
+		Expect(user.Status().Update(ctx, refused)).To(Succeed())
+		Eventually(func() error {
+			return create(network(namespace, "late", "{cidr: 10.0.5.0/24"+inClass), client.DryRunAll).err
+		}).Should(Succeed())
+	})
+
 	It("that an update would bring is refused, and the object itself is no rival", func() {
 		namespace := newNamespace()
 		known(namespace, "taken", "10.0.0.0/16")
@@ -203,7 +218,14 @@ var _ = Describe("Overlap", func() {
 
 		classless := network(namespace, "classless", `{cidr: 10.0.4.0/24}`)
 		expectAccepted(create(classless))
-		expectRefusal(mergePatch(classless, `{"spec":{"networkClassName":"shared"}}`), "spec.cidr", `Network "taken"`)
+		By("giving a class, which decides nothing between two that only ask")
+		giveClass := `{"spec":{"networkClassName":"shared"}}`
+		expectAccepted(mergePatch(classless, giveClass, client.DryRunAll))
+		taken := stored(newObject("Network", namespace, "taken"))
+		Expect(unstructured.SetNestedSlice(taken.Object, []any{map[string]any{"cidr": "10.0.0.0/16", "state": "Active"}}, "status", "subnets")).To(Succeed())
+		Expect(user.Status().Update(ctx, taken)).To(Succeed())
+		Eventually(func() error { return mergePatch(classless, giveClass, client.DryRunAll).err }).Should(HaveOccurred())
+		expectRefusal(mergePatch(classless, giveClass), "spec.cidr", `Network "taken"`)
 	})
 
 	It("with a Network that is being deleted still counts", func() {

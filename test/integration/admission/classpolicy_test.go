@@ -178,7 +178,7 @@ func expectPolicyChanges(class *unstructured.Unstructured) {
 		}
 	}
 	for _, body := range []string{`{"spec":{"overlapScope":"Namespace"}}`, `{"spec":{"overlapScope":"None"}}`, `{"spec":{"overlapScope":null}}`} {
-		expectRefusal(mergePatch(class, body), "spec.overlapScope", "cannot be changed; create another NetworkClass")
+		expectRefusal(mergePatch(class, body), "spec.overlapScope", "cannot be changed", "create another NetworkClass")
 	}
 	for name, value := range map[string]any{
 		"allowedCIDRs":      []string{"172.16.0.0/12"},

@@ -42,7 +42,7 @@ var _ = Describe("A Network on the cluster's own ranges", func() {
 	It("is warned of, unless its class says otherwise", func() {
 		makeRangesClass("warns", "Warn")
 		subject := network(newNamespace(), "subject", `{cidr: 198.18.0.0/25, networkClassName: warns, additionalSubnets: [{cidr: 10.0.0.0/24}, {cidr: 198.18.0.128/25}]}`)
-		overlaps := []string{"spec.cidr: " + serviceOverlap, "spec.additionalSubnets[1].cidr: " + serviceOverlap}
+		overlaps := []string{"spec.cidr: 198.18.0.0/25 " + serviceOverlap, "spec.additionalSubnets[1].cidr: 198.18.0.128/25 " + serviceOverlap}
 		a := create(subject)
 		Expect(a.err).NotTo(HaveOccurred())
 		Expect(a.warnings).To(ContainElements(overlaps))
@@ -81,7 +81,7 @@ var _ = Describe("A Network on the cluster's own ranges", func() {
 		Eventually(func() error { return probe(refused).err }).Should(HaveOccurred())
 		expectRefusal(probe(refused), "spec.cidr", "overlaps 198.19.7.0/24, a Pod range of the cluster")
 		expectRefusal(probe(refused6), "spec.cidr", "overlaps fd00:19::/64, a Pod range of the cluster")
-		expectAccepted(probe(`{cidr: 198.19.0.0/16, networkClassName: forbids-probe}`), "spec.cidr: overlaps 198.19.7.0/24, a Pod range of the cluster")
+		expectAccepted(probe(`{cidr: 198.19.0.0/16, networkClassName: forbids-probe}`), "spec.cidr: 198.19.0.0/16 overlaps 198.19.7.0/24, a Pod range of the cluster")
 		for _, spec := range []string{refused, refused6} {
 			Expect(probe(spec).err).NotTo(MatchError(ContainSubstring("secret-node")))
 		}
@@ -98,7 +98,7 @@ var _ = Describe("A Network on the cluster's own ranges", func() {
 		Eventually(func() error { return probe(`{cidr: ` + serviceNetwork + `, networkClassName: turns}`).err }).Should(HaveOccurred())
 
 		expectAccepted(mergePatch(subject, `{"metadata":{"labels":{"colour":"blue"}}}`))
-		expectAccepted(mergePatch(subject, `{"spec":{"mtu":1400}}`), "spec.cidr: "+serviceOverlap)
+		expectAccepted(mergePatch(subject, `{"spec":{"mtu":1400}}`), "spec.cidr: "+serviceNetwork+" "+serviceOverlap)
 		expectRefusal(mergePatch(subject, `{"spec":{"cidr":"198.18.0.0/17"}}`), "spec.cidr", serviceOverlap)
 		expectAccepted(mergePatch(subject, `{"spec":{"cidr":"198.18.128.0/17"}}`))
 		expectRefusal(mergePatch(subject, `{"spec":{"cidr":"`+serviceNetwork+`"}}`), "spec.cidr", serviceOverlap)

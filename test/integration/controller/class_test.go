@@ -71,6 +71,32 @@ var _ = Describe("The class of a Network", func() {
 		Expect(w.get("a")).To(And(beReady(), HaveField("Spec.NetworkClassName", class.Name)), "the one that it was given")
 	})
 
+	It("is given to one of two that overlap and name none, and the webhooks let the controller do it", func() {
+		w := onMultus()
+		for _, name := range []string{"a", "b"} {
+			w.network(name, "10.0.0.0/24", ofClass(""))
+		}
+		for _, name := range []string{"a", "b"} {
+			Eventually(w.of(name)).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		}
+		class := w.newClass(isDefault)
+		verdicts := func(g Gomega) map[string]int {
+			all := map[string]int{}
+			for _, name := range []string{"a", "b"} {
+				all[verdict(w.of(name)(g))]++
+			}
+			return all
+		}
+		Eventually(verdicts).Should(Equal(map[string]int{current: 1, failed: 1}))
+		winner, loser := "a", "b"
+		if verdict(w.get("b")) == current {
+			winner, loser = loser, winner
+		}
+		Expect(w.get(winner).Spec.NetworkClassName).To(Equal(class.Name))
+		w.remove(winner)
+		Eventually(w.of(loser)).Should(And(beReady(), HaveField("Spec.NetworkClassName", class.Name)))
+	})
+
 	It("becomes the default one by an annotation that comes later", func() {
 		w := onMemory()
 		w.network("a", "10.0.0.0/24", ofClass(""))

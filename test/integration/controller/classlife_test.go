@@ -169,7 +169,7 @@ var _ = Describe("A NetworkClass", func() {
 		Eventually(w.classCondition(name)).Should(HaveField("Reason", "InUse"))
 		late := w.draft("late", "10.1.0.0/24", ofClass(name))
 		Eventually(func() error { return w.Client.Create(ctx, late.DeepCopy(), client.DryRunAll) }).Should(
-			And(MatchError(apierrors.IsInvalid, "IsInvalid"), MatchError(ContainSubstring("is being deleted; name another class"))))
+			And(MatchError(apierrors.IsInvalid, "IsInvalid"), MatchError(ContainSubstring("is being deleted; create the Network in another class"))))
 		w.change("a", gateway("10.0.0.9"))
 		Eventually(w.of("a")).Should(beReady())
 		w.remove("a")
