@@ -55,6 +55,8 @@ type Reconciler struct {
 	controller controller.Controller
 	own        pace.Writes
 	arbiter    *arbiter
+	// torn are Networks that went with our finalizer still on them, by UID; see sweep.
+	torn sync.Map
 
 	recalling sync.Mutex
 	recalled  bool
@@ -85,7 +87,7 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 		Watches(&samplecrdv1.NetworkClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), builder.WithPredicates(classChanged)).
 		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(relabelled)).
 		WithOptions(pace.Options()).
-		Build(reconcile.AsReconciler(mgr.GetClient(), r))
+		Build(r.sweeping(reconcile.AsReconciler(mgr.GetClient(), r)))
 	return err
 }
 

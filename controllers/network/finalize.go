@@ -27,7 +27,7 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 	}
 	for _, backend := range backends {
 		r.watch(ctx, backend)
-		if err := r.letGo(ctx, p, backend); err != nil {
+		if err := r.letGo(ctx, p.network, backend); err != nil {
 			return false, p.fail(err)
 		}
 	}
@@ -49,11 +49,11 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 
 // letGo removes the real network, or leaves it behind if that is the policy. A
 // backend that does not answer cannot keep a Network that leaves it anyway.
-func (r *Reconciler) letGo(ctx context.Context, p *pass, backend providers.Provider) error {
-	if policy := p.network.Spec.DeletionPolicy; policy == nil || *policy != samplecrdv1.DeletionRetain {
-		return backend.Delete(ctx, identity(p.network))
+func (r *Reconciler) letGo(ctx context.Context, network *samplecrdv1.Network, backend providers.Provider) error {
+	if policy := network.Spec.DeletionPolicy; policy == nil || *policy != samplecrdv1.DeletionRetain {
+		return backend.Delete(ctx, identity(network))
 	}
-	if err := backend.Release(ctx, identity(p.network)); err != nil {
+	if err := backend.Release(ctx, identity(network)); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The network is left behind with our mark on it")
 	}
 	return nil

@@ -57,12 +57,18 @@ func (r *Reconciler) shown(owner addressing.Owner) bool {
 // forgets is told of each Network that is gone.
 func (r *Reconciler) forgets() handler.EventHandler {
 	return handler.Funcs{
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			// One that goes while what is recorded is read must not be recorded after.
 			r.recalling.Lock()
 			defer r.recalling.Unlock()
-			if network, isNetwork := e.Object.(*samplecrdv1.Network); isNetwork && network != nil {
-				r.arbiter.forget(addressing.OwnerOf(network))
+			network, isNetwork := e.Object.(*samplecrdv1.Network)
+			if !isNetwork || network == nil {
+				return
+			}
+			r.arbiter.forget(addressing.OwnerOf(network))
+			if controllerutil.ContainsFinalizer(network, samplecrdv1.NetworkFinalizer) && network.DeletionTimestamp == nil {
+				r.torn.Store(network.UID, network)
+				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(network)})
 			}
 		},
 	}
