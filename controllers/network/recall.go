@@ -30,11 +30,13 @@ func (r *Reconciler) recall(ctx context.Context) error {
 	if r.recalled {
 		return nil
 	}
-	var networks samplecrdv1.NetworkList
-	for more := true; more; more = networks.Continue != "" {
-		if err := r.live.List(ctx, &networks, client.Limit(page), client.Continue(networks.Continue)); err != nil {
+	for next, more := "", true; more; more = next != "" {
+		// A fresh one: a page is decoded into what is there already.
+		var networks samplecrdv1.NetworkList
+		if err := r.live.List(ctx, &networks, client.Limit(page), client.Continue(next)); err != nil {
 			return fmt.Errorf("listing what is recorded: %w", err)
 		}
+		next = networks.Continue
 		for i := range networks.Items {
 			network := &networks.Items[i]
 			r.own.Wrote(client.ObjectKeyFromObject(network), network.ResourceVersion)
