@@ -233,7 +233,7 @@ func parseDNSServers(subnet *Subnet, servers []string) field.ErrorList {
 		case fault != nil:
 			errs = append(errs, fault.WithOrigin(ruleDNSServers))
 		case slices.Contains(subnet.DNSServers, addr):
-			errs = append(errs, field.Duplicate(path.Index(i), text).WithOrigin(ruleDNSServers))
+			errs = append(errs, again(path.Index(i), text, addr, slices.Index(subnet.DNSServers, addr)).WithOrigin(ruleDNSServers))
 		default:
 			subnet.DNSServers = append(subnet.DNSServers, addr)
 		}
@@ -247,21 +247,22 @@ func parseRoutes(subnet *Subnet, routes []samplecrdv1.Route) field.ErrorList {
 	if n := len(routes); n > maxRoutes {
 		errs = append(errs, field.TooMany(path, n, maxRoutes).WithOrigin(ruleRouteText))
 	}
-	seen := map[netip.Prefix]bool{}
+	seen := map[netip.Prefix]int{}
 	for i, route := range routes[:min(len(routes), maxRoutes)] {
 		destinationPath, hopPath := path.Index(i).Child("destination"), path.Index(i).Child("nextHop")
 		written, fault := parseCIDR(route.Destination, destinationPath)
 		destination := written.Masked()
+		first, known := seen[destination]
 		switch {
 		case fault != nil:
 			if strings.HasSuffix(route.Destination, "/0") {
 				fault.Detail = "a default route cannot be set here; name the ranges that are reached through the next hop"
 			}
 			errs = append(errs, fault.WithOrigin(ruleRouteText))
-		case seen[destination]:
-			errs = append(errs, field.Duplicate(destinationPath, destination.String()).WithOrigin(ruleRouteText))
+		case known:
+			errs = append(errs, again(destinationPath, route.Destination, destination, first).WithOrigin(ruleRouteText))
 		default:
-			seen[destination] = true
+			seen[destination] = i
 		}
 		hop, hopFault := parseAddress(route.NextHop, hopPath)
 		switch {
@@ -275,6 +276,13 @@ func parseRoutes(subnet *Subnet, routes []samplecrdv1.Route) field.ErrorList {
 		subnet.Routes = append(subnet.Routes, Route{Destination: destination, NextHop: hop, written: written})
 	}
 	return errs
+}
+
+// again is the fault of an entry that says, once it is read, what one before it does.
+func again(path *field.Path, text string, value fmt.Stringer, first int) *field.Error {
+	fault := field.Duplicate(path, text)
+	fault.Detail = fmt.Sprintf("is %s, as entry %d is; leave one of them out", value, first)
+	return fault
 }
 
 // clip keeps a refused value short: it is echoed before the schema bounds it.

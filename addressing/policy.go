@@ -79,12 +79,35 @@ func ParsePolicy(class *samplecrdv1.NetworkClass) (Policy, field.ErrorList) {
 		errs = append(errs, faults...)
 		p.ipv6, faults = parseLengths(spec.PrefixLengths.IPv6, 128, at.Child("ipv6"), rulePolicyLengths6)
 		errs = append(errs, faults...)
+		p.warnOfNothing(p.ipv4, true, at.Child("ipv4", "max"))
+		p.warnOfNothing(p.ipv6, false, at.Child("ipv6", "max"))
 	}
 	p.selector, faults = parseSelector(spec.NamespaceSelector, path.Child("namespaceSelector"))
 	return p, append(errs, faults...)
 }
 
-// Warnings tells, one sentence each, which ranges of the class have host bits set.
+// warnOfNothing tells that every allowed range of a family is smaller than the smallest
+// subnet that there may be: nothing can be had of it.
+func (p *Policy) warnOfNothing(bounds lengths, is4 bool, path *field.Path) {
+	widest := 0
+	for _, allowed := range p.allowed {
+		if allowed.Addr().Is4() != is4 {
+			continue
+		}
+		if allowed.Bits() <= bounds.max {
+			return
+		}
+		if widest == 0 || allowed.Bits() < widest {
+			widest = allowed.Bits()
+		}
+	}
+	if widest > 0 && bounds != (lengths{}) && bounds != noLength {
+		p.warnings = append(p.warnings, fmt.Sprintf("%s: no subnet can be had, since each of allowedCIDRs is smaller than a /%d; write at least %d, or allow a larger range", path, bounds.max, widest))
+	}
+}
+
+// Warnings tells, one sentence each, which ranges of the class have host bits set, and
+// where nothing can be had.
 func (p Policy) Warnings() []string { return p.warnings }
 
 // NeedsLabels says whether Judge looks at the labels of the tenant's namespace.
@@ -133,9 +156,7 @@ func (p *Policy) parseRanges(texts []string, path *field.Path, rule string) ([]n
 		case fault != nil:
 			errs = append(errs, fault.WithOrigin(rule))
 		case slices.Contains(prefixes, prefix):
-			again := field.Duplicate(path.Index(i), text).WithOrigin(rule)
-			again.Detail = fmt.Sprintf("is %s, as is entry %d; leave one of them out", prefix, slices.Index(prefixes, prefix))
-			errs = append(errs, again)
+			errs = append(errs, again(path.Index(i), text, prefix, slices.Index(prefixes, prefix)).WithOrigin(rule))
 		case written != prefix:
 			p.warnings = append(p.warnings, hostBits(path.Index(i), written))
 		}

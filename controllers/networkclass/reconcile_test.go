@@ -237,7 +237,7 @@ func TestInUseNamesNoNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := meta.FindStatusCondition(b.stored(t).Status.Conditions, samplecrdv1.NetworkClassConditionReady)
-	if want := "Being deleted; Networks still use it and new ones are refused"; found.Status != metav1.ConditionFalse || found.Message != want {
+	if want := "Being deleted; Networks still use it and new ones are refused; list them with kubectl get networks -A --field-selector spec.networkClassName=standard"; found.Status != metav1.ConditionFalse || found.Message != want {
 		t.Errorf("got %+v", found)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // counts none: a class is read by every tenant.
 func (r *Reconciler) verdict(p *pass) (status metav1.ConditionStatus, reason, message string) {
 	if p.inUse {
-		return metav1.ConditionFalse, samplecrdv1.NetworkClassReasonInUse, "Being deleted; Networks still use it and new ones are refused"
+		return metav1.ConditionFalse, samplecrdv1.NetworkClassReasonInUse, "Being deleted; Networks still use it and new ones are refused; list them with kubectl get networks -A --field-selector spec.networkClassName=" + p.class.Name
 	}
 	if r.backends[p.class.Spec.Provider] == nil {
 		return metav1.ConditionFalse, samplecrdv1.NetworkClassReasonUnsupported, fmt.Sprintf("This build has no provider %q", p.class.Spec.Provider)

@@ -50,6 +50,7 @@ func TestRefusal(t *testing.T) {
 		want        []string
 	}{
 		"a thrice-bad object":         {object(`{"provider":"Multus","multus":{"type":"x","ipam":"HostLocal","vlanID":0},"overlapScope":"z",` + strings.Replace(constants, `"overlapScope":"Namespace",`, "", 1)), nil, []string{"spec.multus.type", "spec.multus.vlanID", "spec.overlapScope"}},
+		"no spec at all":              {[]byte(`{"apiVersion":"samplecrd.k8s.io/v1","kind":"NetworkClass","metadata":{"name":"x"}}`), nil, []string{"spec.provider"}},
 		"an empty spec":               {object(`{` + constants), nil, []string{"spec.provider"}},
 		"a provider without its part": {object(`{"provider":"Multus",` + constants), nil, []string{"spec.multus"}},
 		"a policy with two faults":    {object(strings.Replace(sound, `"clusterRanges"`, `"allowedCIDRs":["10.0.0.0"],"prefixLengths":{"ipv4":{"min":33}},"clusterRanges"`, 1)), nil, []string{"spec.allowedCIDRs[0]", "spec.prefixLengths.ipv4.min"}},

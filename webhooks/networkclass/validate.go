@@ -41,6 +41,10 @@ var (
 // absent, so that an empty value was written as such.
 func judge(class *samplecrdv1.NetworkClass) (addressing.Policy, field.ErrorList) {
 	spec := &class.Spec
+	if equality.Semantic.DeepEqual(*spec, samplecrdv1.NetworkClassSpec{}) {
+		// There is no spec, and so nothing that the schema filled in.
+		return addressing.Policy{}, mandatory(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus)
+	}
 	errs := mandatory(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus)
 	if spec.Provider == samplecrdv1.ProviderMultus {
 		errs = append(errs, validateMultus(spec.Multus, specPath.Child("multus"))...)
