@@ -8,13 +8,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
 	"github.com/samplecrd/samplecrd/controllers/conditions"
@@ -142,26 +139,14 @@ func (p *pass) count() {
 // when nothing changed.
 func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 	p.count()
-	if equality.Semantic.DeepEqual(p.stored, p.foo.Status) {
-		if p.applied {
-			r.tell(p)
-		}
-		return nil
-	}
 	base := p.foo.DeepCopy()
 	base.Status = p.stored
-	written := p.foo.DeepCopy()
-	err := r.client.Status().Patch(ctx, written, client.MergeFrom(base), client.FieldOwner(Name))
-	if apierrors.IsNotFound(err) {
-		return nil
+	changed, err := r.foos.StoreStatus(ctx, r.client, base, p.foo, Name)
+	p.changed = p.changed || changed
+	if changed || (err == nil && p.applied) {
+		r.tell(p)
 	}
-	if err != nil {
-		return fmt.Errorf("writing the status: %w", err)
-	}
-	r.foos.Wrote(client.ObjectKeyFromObject(written), written.ResourceVersion)
-	p.changed = true
-	r.tell(p)
-	return nil
+	return err
 }
 
 // tell records an event when the Deployment was brought to what is asked, when its

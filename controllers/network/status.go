@@ -2,15 +2,11 @@ package network
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/samplecrd/samplecrd/addressing"
@@ -121,33 +117,14 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 		return nil
 	}
 	p.summarize()
-	key := client.ObjectKeyFromObject(p.network)
-	same := equality.Semantic.DeepEqual(p.stored, p.network.Status)
-	if same && !r.own.InDoubt(key) {
-		return nil
-	}
 	base := p.network.DeepCopy()
 	base.Status = p.stored
-	patch := client.MergeFrom(base)
-	if r.own.InDoubt(key) {
-		patch = client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	changed, err := r.own.StoreStatus(ctx, r.client, base, p.network, Name)
+	if changed {
+		p.changed = true
+		r.tell(p)
 	}
-	written := p.network.DeepCopy()
-	err := r.client.Status().Patch(ctx, written, patch, client.FieldOwner(Name))
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		r.own.Failed(key)
-		return fmt.Errorf("writing the status: %w", err)
-	}
-	r.own.Wrote(key, written.ResourceVersion)
-	if same {
-		return nil
-	}
-	p.changed = true
-	r.tell(p)
-	return nil
+	return err
 }
 
 // tell records an event when Ready has changed.

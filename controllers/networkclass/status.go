@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/samplecrd/samplecrd/addressing"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
@@ -42,24 +39,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 	meta.SetStatusCondition(&observed.Status.Conditions, metav1.Condition{
 		Type: samplecrdv1.NetworkClassConditionReady, Status: status, Reason: reason, Message: message, ObservedGeneration: p.class.Generation,
 	})
-	key := client.ObjectKeyFromObject(observed)
-	same := equality.Semantic.DeepEqual(p.class.Status, observed.Status)
-	if same && !r.own.InDoubt(key) {
-		return nil
-	}
-	patch := client.MergeFrom(p.class)
-	if r.own.InDoubt(key) {
-		patch = client.MergeFromWithOptions(p.class, client.MergeFromWithOptimisticLock{})
-	}
-	err := r.client.Status().Patch(ctx, observed, patch, client.FieldOwner(Name))
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		r.own.Failed(key)
-		return fmt.Errorf("writing the status: %w", err)
-	}
-	r.own.Wrote(key, observed.ResourceVersion)
-	p.changed = p.changed || !same
-	return nil
+	changed, err := r.own.StoreStatus(ctx, r.client, p.class, observed, Name)
+	p.changed = p.changed || changed
+	return err
 }

@@ -3,9 +3,12 @@ package pace
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -55,15 +58,41 @@ func (w *Writes) Wrote(key types.NamespacedName, resourceVersion string) {
 	w.doubts.Delete(key)
 }
 
-// Failed remembers that a write failed: it may have arrived all the same.
-func (w *Writes) Failed(key types.NamespacedName) { w.doubts.Store(key, true) }
+// failed remembers that a write failed: it may have arrived all the same.
+func (w *Writes) failed(key types.NamespacedName) { w.doubts.Store(key, true) }
 
-// InDoubt says that the object may be another than the cache shows, by a write of ours
-// that failed. The next one has to carry the resource version, be there nothing to
-// change.
-func (w *Writes) InDoubt(key types.NamespacedName) bool {
+// inDoubt says that the object may be another than the cache shows, by a write of ours
+// that failed.
+func (w *Writes) inDoubt(key types.NamespacedName) bool {
 	_, doubted := w.doubts.Load(key)
 	return doubted
+}
+
+// StoreStatus stores the status of after, which is before but for that, and says
+// whether it is another one. One that says nothing new is not written, unless the
+// last write failed: then the next has to carry the resource version, be there
+// nothing to change. An object that is gone has no status.
+func (w *Writes) StoreStatus(ctx context.Context, c client.Client, before, after client.Object, owner client.FieldOwner) (changed bool, err error) {
+	key := client.ObjectKeyFromObject(after)
+	same, doubted := equality.Semantic.DeepEqual(before, after), w.inDoubt(key)
+	if same && !doubted {
+		return false, nil
+	}
+	patch := client.MergeFrom(before)
+	if doubted {
+		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	}
+	written := after.DeepCopyObject().(client.Object)
+	err = c.Status().Patch(ctx, written, patch, owner)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		w.failed(key)
+		return false, fmt.Errorf("writing the status: %w", err)
+	}
+	w.Wrote(key, written.GetResourceVersion())
+	return !same, nil
 }
 
 // Is says that this version of the object is the one that we wrote.

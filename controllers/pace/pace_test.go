@@ -154,19 +154,19 @@ func TestInDoubt(t *testing.T) {
 	}{
 		"nothing was written":               {func(*Writes) {}, false},
 		"a write was answered":              {func(w *Writes) { w.Wrote(key, "7") }, false},
-		"a write failed":                    {func(w *Writes) { w.Failed(key) }, true},
-		"one failed after one was answered": {func(w *Writes) { w.Wrote(key, "7"); w.Failed(key) }, true},
-		"one was answered after one failed": {func(w *Writes) { w.Failed(key); w.Wrote(key, "7") }, false},
-		"another object's write failed":     {func(w *Writes) { w.Failed(types.NamespacedName{Name: "y"}) }, false},
+		"a write failed":                    {func(w *Writes) { w.failed(key) }, true},
+		"one failed after one was answered": {func(w *Writes) { w.Wrote(key, "7"); w.failed(key) }, true},
+		"one was answered after one failed": {func(w *Writes) { w.failed(key); w.Wrote(key, "7") }, false},
+		"another object's write failed":     {func(w *Writes) { w.failed(types.NamespacedName{Name: "y"}) }, false},
 		"the object has gone": {func(w *Writes) {
-			w.Failed(key)
+			w.failed(key)
 			w.Gone().Delete(t.Context(), event.DeleteEvent{Object: at("7")}, nil)
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &Writes{}
 			tc.writes(w)
-			if got := w.InDoubt(key); got != tc.want {
+			if got := w.inDoubt(key); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
