@@ -97,6 +97,17 @@ func (p *pass) failed(what string, cause error) (bool, error) {
 // What server-side apply cannot read, such as two environment variables of one
 // name, it answers with an error of the server that has no reason.
 func isRefusal(err error) bool {
+	if isKindUnknown(err) {
+		return false
+	}
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
 		apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && strings.Contains(err.Error(), "failed to create typed patch object")
+}
+
+// isKindUnknown says that the API server's admission plugin
+// OwnerReferencesPermissionEnforcement does not know the kind Foo yet: for up to half a
+// minute after the CRD was installed it forbids to own anything. The answer has no
+// cause to tell it by, only this text.
+func isKindUnknown(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot find RESTMapping")
 }

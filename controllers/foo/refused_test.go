@@ -29,6 +29,7 @@ var (
 	errInvalid    = apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "web", field.ErrorList{field.Invalid(field.NewPath("spec"), "x", "because")})
 	errBadRequest = apierrors.NewBadRequest("nonsense")
 	errForbidden  = apierrors.NewForbidden(appsv1.Resource("deployments"), "web", errors.New("quota"))
+	errUnknown    = apierrors.NewForbidden(appsv1.Resource("deployments"), "web", errors.New(`cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion samplecontroller.k8s.io/v1alpha1 Kind Foo: no matches for kind "Foo" in version "samplecontroller.k8s.io/v1alpha1"`))
 	errTimeout    = apierrors.NewServerTimeout(appsv1.Resource("deployments"), "patch", 1)
 	errReset      = errors.New("connection reset by peer")
 	errEtcd       = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "etcdserver: request timed out"}}
@@ -63,6 +64,7 @@ func TestRefused(t *testing.T) {
 		"it is told nonsense":                             {errBadRequest, nil, nil, samplev1alpha1.FooReasonRejected, false, true},
 		"a template that names one thing twice":           {errTwice, nil, nil, samplev1alpha1.FooReasonRejected, false, true},
 		"it is not allowed":                               {errForbidden, mine, mine, samplev1alpha1.FooReasonRejected, false, true},
+		"the kind is too new to own anything: again":      {errUnknown, nil, nil, samplev1alpha1.FooReasonBackendUnavailable, true, false},
 		"the API server is slow: again":                   {errTimeout, nil, nil, samplev1alpha1.FooReasonBackendUnavailable, true, false},
 		"it is not there: again":                          {errReset, mine, mine, samplev1alpha1.FooReasonBackendUnavailable, true, false},
 		"its store is not there: again":                   {errEtcd, mine, mine, samplev1alpha1.FooReasonBackendUnavailable, true, false},

@@ -42,7 +42,8 @@ const cniConfig = `{
 }
 `
 
-// connect makes the network namespace with a cable to the host.
+// connect makes the network namespace with a cable to the host. It has no default
+// route: what asks for an image that is not there fails at once.
 func (c *cluster) connect(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"netns", "add", namespace},
@@ -52,8 +53,8 @@ func (c *cluster) connect(ctx context.Context) error {
 		{"-netns", namespace, "address", "add", nodeAddress + "/30", "dev", nodeLink},
 		{"-netns", namespace, "link", "set", nodeLink, "up"},
 		{"-netns", namespace, "link", "set", "lo", "up"},
-		// The kubelet asks for a default route to find its address.
-		{"-netns", namespace, "route", "add", "default", "via", hostAddress},
+		// kube-proxy translates what has a route; this one goes nowhere by itself.
+		{"-netns", namespace, "route", "add", serviceRange, "via", hostAddress},
 	} {
 		if err := c.command(ctx, "ip", args...).Run(); err != nil {
 			return fmt.Errorf("ip %s: %w", strings.Join(args, " "), err)

@@ -61,6 +61,8 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// cainjector takes its name as an owner of fields from here.
+	config.UserAgent = "cert-manager-cainjector/v1"
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		return fmt.Errorf("creating the manager: %w", err)
