@@ -6,13 +6,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 
 	"k8s.io/klog/v2/textlogger"
 	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/samplecrd/samplecrd/certs"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // Set by the linker; see the Dockerfile.
@@ -20,49 +18,6 @@ var (
 	version = "dev"
 	commit  = "unknown"
 )
-
-// options are the command line.
-type options struct {
-	kubeconfig, master       string
-	metrics, probes          string
-	leaderElection           bool
-	leaderElectionNamespace  string
-	webhooks                 certs.Options
-	fooImage                 string
-	fooMaxReplicas           int
-	log                      *textlogger.Config
-	showVersion, alsoToError bool
-}
-
-func parse(args []string) (options, error) {
-	opts := options{log: textlogger.NewConfig()}
-	flags := flag.NewFlagSet("samplecrd-controller", flag.ContinueOnError)
-	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "Path to a kubeconfig; without it and --master the manager runs in the cluster.")
-	flags.StringVar(&opts.master, "master", "", "URL of the API server; overrides the kubeconfig's.")
-	flags.StringVar(&opts.metrics, "metrics-bind-address", ":8080", "Where metrics are served; 0 for nowhere.")
-	flags.StringVar(&opts.probes, "health-probe-bind-address", ":8081", "Where /healthz and /readyz are served.")
-	flags.BoolVar(&opts.leaderElection, "leader-elect", false, "Reconcile only while holding the Lease, so that several replicas can run. Webhooks are served by all.")
-	flags.StringVar(&opts.leaderElectionNamespace, "leader-election-namespace", "", "Namespace of the Lease; in a cluster the Pod's own.")
-	flags.StringVar(&opts.fooImage, "foo-default-image", "nginx:latest", "Container image of Foos without a PodTemplate.")
-	flags.IntVar(&opts.fooMaxReplicas, "foo-max-replicas", 100, "The largest number of replicas that any Foo may ask for; a namespace's annotation can lower it.")
-	flags.BoolVar(&opts.showVersion, "version", false, "Print version and commit, and exit.")
-	flags.BoolVar(&opts.alsoToError, "alsologtostderr", false, "Accepted without effect: logs go to standard error anyway.")
-	opts.webhooks.BindFlags(flags)
-	opts.log.AddFlags(flags)
-	if err := flags.Parse(args); err != nil {
-		return opts, err
-	}
-	if flags.NArg() > 0 {
-		return opts, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	}
-	if opts.fooMaxReplicas < 0 || opts.fooMaxReplicas > math.MaxInt32 {
-		return opts, fmt.Errorf("--foo-max-replicas is %d; it must be from 0 to %d", opts.fooMaxReplicas, math.MaxInt32)
-	}
-	if opts.fooImage == "" {
-		return opts, errors.New("--foo-default-image is empty; it must name a container image")
-	}
-	return opts, nil
-}
 
 func main() {
 	if err := start(os.Args[1:]); err != nil {
@@ -91,13 +46,19 @@ func start(args []string) error {
 func run(ctx context.Context, opts options) error {
 	log := ctrl.Log.WithName("setup")
 	log.Info("Starting samplecrd-controller", "version", version, "commit", commit)
-	mgr, err := newManager(opts)
+	server := opts.webhooks.Server()
+	mgr, err := newManager(opts, server)
 	if err != nil {
 		return err
 	}
 	bundle := newBundle(mgr, opts)
-	if err := errors.Join(bundle.addChecks(), mgr.Add(bundle)); err != nil {
+	if err := errors.Join(
+		addChecks(mgr, bundle, server),
+		mgr.Add(bundle),
+		watchCertificate(mgr, opts),
+		metrics.Registry.Register(server.Metrics()),
+	); err != nil {
 		return fmt.Errorf("setting up the manager: %w", err)
 	}
-	return mgr.Start(ctx)
+	return mgr.Start(server.Drain(ctx, opts.shutdownDelay))
 }

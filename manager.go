@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
@@ -15,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/samplecrd/samplecrd/apis"
@@ -26,7 +31,7 @@ import (
 	"github.com/samplecrd/samplecrd/webhooks"
 )
 
-func newManager(opts options) (ctrl.Manager, error) {
+func newManager(opts options, server *certs.Server) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apis.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("building the scheme: %w", err)
@@ -42,11 +47,19 @@ func newManager(opts options) (ctrl.Manager, error) {
 		Scheme:                        scheme,
 		Metrics:                       metricsserver.Options{BindAddress: opts.metrics},
 		HealthProbeBindAddress:        opts.probes,
-		WebhookServer:                 opts.webhooks.Server(),
+		WebhookServer:                 server,
 		LeaderElection:                opts.leaderElection,
 		LeaderElectionID:              "samplecrd-controller.samplecrd.k8s.io",
 		LeaderElectionNamespace:       opts.leaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(15 * time.Second),
+		RenewDeadline:                 new(10 * time.Second),
+		// A standby looks at the Lease every 1 to 2.2 times this, at random: so long
+		// nobody leads after the leader stopped, and that much on top of the Lease's
+		// duration after it was killed.
+		RetryPeriod: new(1 * time.Second),
+		// What is under way when the drain is over: webhooks take 5 s at most.
+		GracefulShutdownTimeout: new(15 * time.Second),
 		// A standby keeps its caches warm, so that a takeover costs the lease alone.
 		Controller: config.Controller{EnableWarmup: new(true)},
 		Cache:      controllers.CacheOptions(),
@@ -106,10 +119,39 @@ func (b *bundle) ready(*http.Request) error {
 }
 
 // addChecks serves liveness and readiness.
-func (b *bundle) addChecks() error {
+func addChecks(mgr ctrl.Manager, bundle *bundle, server *certs.Server) error {
+	// The manager starts its webhook server from when it is first asked for it.
+	mgr.GetWebhookServer()
 	return errors.Join(
-		b.mgr.AddHealthzCheck("ping", healthz.Ping),
-		b.mgr.AddReadyzCheck("kinds", b.ready),
-		b.mgr.AddReadyzCheck("webhook", certs.Ready(b.mgr.GetWebhookServer())),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("kinds", bundle.ready),
+		mgr.AddReadyzCheck("webhook", server.Ready),
 	)
+}
+
+// watchCertificate has a renewal that fails told, where it is known which namespace is
+// the manager's own.
+func watchCertificate(mgr ctrl.Manager, opts options) error {
+	key := types.NamespacedName{Namespace: ownNamespace(opts.leaderElectionNamespace), Name: opts.webhooks.Certificate}
+	if key.Namespace == "" || key.Name == "" {
+		return nil
+	}
+	renewal, err := certs.NewRenewal(mgr, key)
+	if err != nil {
+		return fmt.Errorf("watching the webhooks' Certificate: %w", err)
+	}
+	return errors.Join(mgr.Add(renewal), metrics.Registry.Register(renewal))
+}
+
+// ownNamespace is the one that was named, or that of the Pod's ServiceAccount; "" when
+// there is neither.
+func ownNamespace(named string) string {
+	if named != "" {
+		return named
+	}
+	text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }

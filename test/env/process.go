@@ -24,7 +24,8 @@ type Controller struct {
 }
 
 // StartController runs the binary at path against the control plane, logging to
-// log. It does not wait for readiness.
+// log. It does not wait for readiness. It stops without draining, unless args say
+// otherwise: the last of two flags counts.
 func (e *Env) StartController(path string, log io.Writer, args ...string) (*Controller, error) {
 	probes, err := freeAddress()
 	if err != nil {
@@ -35,6 +36,7 @@ func (e *Env) StartController(path string, log io.Writer, args ...string) (*Cont
 		"--kubeconfig=" + e.Kubeconfig,
 		"--metrics-bind-address=0",
 		"--health-probe-bind-address=" + probes,
+		"--shutdown-delay=0s",
 		fmt.Sprintf("--webhook-port=%d", e.Webhooks.LocalServingPort),
 		"--webhook-cert-dir=" + e.Webhooks.LocalServingCertDir,
 	}, args...)...)

@@ -42,6 +42,7 @@ var _ = Describe("The command line", func() {
 		Expect(got.stdout + got.stderr).To(And(
 			ContainSubstring("-kubeconfig"), ContainSubstring("-master"), ContainSubstring("-alsologtostderr"),
 			ContainSubstring("-leader-elect"), ContainSubstring("-v"),
+			ContainSubstring("-shutdown-delay"), ContainSubstring("-webhook-certificate"),
 			ContainSubstring("-foo-max-replicas"), ContainSubstring("-foo-default-image")))
 		Expect(got.stderr).NotTo(ContainSubstring("help requested"))
 	})
@@ -56,6 +57,8 @@ var _ = Describe("The command line", func() {
 		Entry("an unknown flag", "-lieder-elect", "--lieder-elect"),
 		Entry("a stray argument", `"true"`, "--leader-elect", "true"),
 		Entry("a flag of another type", "webhook-port", "--webhook-port=https"),
+		Entry("a delay before now", "--shutdown-delay is -1s; it must not be negative", "--shutdown-delay=-1s"),
+		Entry("a delay without a unit", `invalid value "5" for flag -shutdown-delay`, "--shutdown-delay=5"),
 		Entry("a negative limit of replicas", "--foo-max-replicas is -1; it must be from 0 to 2147483647", "--foo-max-replicas=-1"),
 		Entry("a limit that no Foo can reach", "--foo-max-replicas is 2147483648; it must be from 0 to 2147483647", "--foo-max-replicas=2147483648"),
 		Entry("a limit that is no number", `invalid value "abc" for flag -foo-max-replicas`, "--foo-max-replicas=abc"),

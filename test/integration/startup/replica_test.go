@@ -2,12 +2,16 @@ package startup
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -22,13 +26,13 @@ type replica struct {
 	metrics string
 }
 
-func startReplica(electionNamespace string) *replica {
+func startReplica(electionNamespace string, args ...string) *replica {
 	GinkgoHelper()
 	r := &replica{port: freePort()}
 	address := fmt.Sprintf("127.0.0.1:%d", freePort())
 	r.metrics = "http://" + address + "/metrics"
-	r.process = start("--leader-elect", "--leader-election-namespace="+electionNamespace,
-		fmt.Sprintf("--webhook-port=%d", r.port), "--metrics-bind-address="+address)
+	r.process = start(append([]string{"--leader-elect", "--leader-election-namespace=" + electionNamespace,
+		fmt.Sprintf("--webhook-port=%d", r.port), "--metrics-bind-address=" + address}, args...)...)
 	return r
 }
 
@@ -42,22 +46,50 @@ func freePort() int {
 
 // counted adds up the metrics of one name that have a label.
 func (r *replica) counted(g Gomega, name, label string) int {
+	total := 0
+	for metric, value := range r.scrape(g) {
+		if strings.HasPrefix(metric, name+"{") && strings.Contains(metric, label) {
+			total += int(value)
+		}
+	}
+	return total
+}
+
+// scrape gives the metrics, by name and labels.
+func (r *replica) scrape(g Gomega) map[string]float64 {
 	response, err := http.Get(r.metrics)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = response.Body.Close() }()
-	total := 0
+	all := map[string]float64{}
 	lines := bufio.NewScanner(response.Body)
 	for lines.Scan() {
-		metric, value, _ := strings.Cut(lines.Text(), "} ")
-		if !strings.HasPrefix(metric, name+"{") || !strings.Contains(metric, label) {
+		if strings.HasPrefix(lines.Text(), "#") {
 			continue
 		}
-		count, err := strconv.ParseFloat(value, 64)
+		end := strings.LastIndex(lines.Text(), " ")
+		all[lines.Text()[:end]], err = strconv.ParseFloat(lines.Text()[end+1:], 64)
 		g.Expect(err).NotTo(HaveOccurred())
-		total += int(count)
 	}
 	g.Expect(lines.Err()).NotTo(HaveOccurred())
-	return total
+	return all
+}
+
+// judge calls a replica's webhook, as an API server does.
+func (r *replica) judge(g Gomega) *http.Response {
+	roots := x509.NewCertPool()
+	g.Expect(roots.AppendCertsFromPEM(cluster.Webhooks.LocalServingCAData)).To(BeTrue())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	defer transport.CloseIdleConnections()
+	caller := &http.Client{Transport: transport, Timeout: time.Minute}
+	response, err := caller.Post(fmt.Sprintf("https://127.0.0.1:%d/mutate-samplecontroller-k8s-io-v1alpha1-foo", r.port),
+		"application/json", strings.NewReader(review))
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	g.Expect(response.StatusCode).To(Equal(http.StatusOK))
+	text, err := io.ReadAll(response.Body)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(text)).To(ContainSubstring(`"allowed":true`))
+	return response
 }
 
 // answers counts what a replica's webhooks answered.
