@@ -26,8 +26,8 @@ import (
 	"github.com/samplecrd/samplecrd/controllers/changes"
 )
 
-// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=servicecidrs,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=list;watch
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=servicecidrs,verbs=list;watch
 
 // lookAgain is the pause before another look for a kind that is not served, or
 // could not be asked for.

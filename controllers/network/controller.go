@@ -36,11 +36,11 @@ const Name = "network"
 // or has not shown yet what was written: its kind may have been away.
 const confirm = 5 * time.Second
 
-// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/status,verbs=patch
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/finalizers,verbs=update
-// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networkclasses,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networkclasses,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler brings the backend to what a Network asks for, and the status to

@@ -24,9 +24,9 @@ import (
 // Name is the controller's name: in logs, metrics and managed fields.
 const Name = "networkclass"
 
-// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networkclasses,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networkclasses,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networkclasses/status,verbs=patch
-// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks,verbs=list;watch
 
 // Reconciler keeps the finalizer and the status of NetworkClasses.
 type Reconciler struct {

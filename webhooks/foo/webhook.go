@@ -26,9 +26,9 @@ import (
 // +kubebuilder:webhook:name=validate.foo.samplecontroller.k8s.io,mutating=false,path=/validate-samplecontroller-k8s-io-v1alpha1-foo,groups=samplecontroller.k8s.io,versions=v1alpha1,resources=foos,verbs=create;update,failurePolicy=fail,matchPolicy=Equivalent,sideEffects=None,timeoutSeconds=5,admissionReviewVersions=v1,patch=`{"matchConditions":[{"name":"spec-changed","expression":"request.operation == 'CREATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"}]}`
 // +kubebuilder:webhook:name=scale.foo.samplecontroller.k8s.io,mutating=false,path=/validate-samplecontroller-k8s-io-v1alpha1-foo-scale,groups=samplecontroller.k8s.io,versions=v1alpha1,resources=foos/scale,verbs=update,failurePolicy=fail,matchPolicy=Equivalent,sideEffects=None,timeoutSeconds=5,admissionReviewVersions=v1,patch=`{"matchConditions":[{"name":"spec-changed","expression":"!has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"}]}`
 //
-// +kubebuilder:rbac:groups=samplecontroller.k8s.io,resources=foos,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=namespaces;podtemplates,verbs=get;list;watch
+// +kubebuilder:rbac:groups=samplecontroller.k8s.io,resources=foos,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces;podtemplates,verbs=list;watch
 
 // scalePath is where the scale of Foos is judged.
 const scalePath = "/validate-samplecontroller-k8s-io-v1alpha1-foo-scale"

@@ -25,6 +25,8 @@ import (
 //
 // +kubebuilder:webhook:name=default.network.samplecrd.k8s.io,mutating=true,path=/mutate-samplecrd-k8s-io-v1-network,groups=samplecrd.k8s.io,versions=v1,resources=networks,verbs=create;update,failurePolicy=fail,matchPolicy=Equivalent,sideEffects=None,timeoutSeconds=5,admissionReviewVersions=v1,patch=`{"matchConditions":[{"name":"spec-changed","expression":"request.operation == 'CREATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"}]}`
 // +kubebuilder:webhook:name=validate.network.samplecrd.k8s.io,mutating=false,path=/validate-samplecrd-k8s-io-v1-network,groups=samplecrd.k8s.io,versions=v1,resources=networks,verbs=create;update,failurePolicy=fail,matchPolicy=Equivalent,sideEffects=None,timeoutSeconds=5,admissionReviewVersions=v1,patch=`{"matchConditions":[{"name":"spec-changed","expression":"request.operation == 'CREATE' || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec"}]}`
+//
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 
 // webhook brings Network to the gate.
 type webhook struct {
