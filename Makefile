@@ -42,6 +42,22 @@ build: control-plane ## Build the controller, and what make run runs, into bin/
 image: ## Build the container image samplecrd-controller:dev
 	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t samplecrd-controller:$(VERSION) .
 
+##@ Deploy
+
+KUBECTL ?= kubectl
+IMAGE   ?= samplecrd-controller:$(VERSION)
+
+.PHONY: deploy
+deploy: ## Install config/default with IMAGE on the cluster that kubectl means
+	@mkdir -p .run/deploy
+	@printf '%s\n' 'resources: [../../config/default]' 'patches:' '  - target: {kind: Deployment, name: samplecrd-controller}' \
+		'    patch: |' '      - {op: replace, path: /spec/template/spec/containers/0/image, value: "$(IMAGE)"}' >.run/deploy/kustomization.yaml
+	$(KUBECTL) apply -k .run/deploy
+
+.PHONY: undeploy
+undeploy: ## Remove it again; refuses while there are Foos, Networks or classes in use
+	@KUBECTL='$(KUBECTL)' hack/undeploy.sh
+
 ##@ Check
 
 .PHONY: test
@@ -49,8 +65,35 @@ test: build ## Run all tests: rules, fuzz seeds, and integration on a real API s
 	go test -count=1 -timeout $(TIMEOUT) -p 1 ./...
 	go test -C test/controlplane ./...
 
+.PHONY: cluster-up
+cluster-up: ## Start a real cluster of one node on this machine (as root; 20 minutes when built cold)
+	@go run -C test/cluster . up
+
+.PHONY: cluster-down
+cluster-down: ## End it, and remove all that is left of it
+	@go run -C test/cluster . down
+
+# Compiled first: what `go test` runs itself is heard only when it has ended. E2E=… is
+# passed on, for example E2E=--ginkgo.focus=killed.
+E2E_TEST := cd test/cluster/e2e && $(CURDIR)/bin/e2e.test --test.timeout=90m --ginkgo.v --ginkgo.no-color $(E2E)
+
+.PHONY: e2e
+ifeq ($(origin KUBECONFIG),command line)
+e2e: ## Test the bundle on that cluster, or with KUBECONFIG=… on another (see CONTRIBUTING.md)
+	@go test -C test/cluster -c -o $(CURDIR)/bin/e2e.test ./e2e
+	@export KUBECONFIG='$(abspath $(KUBECONFIG))' KUBECTL='$(KUBECTL)'; $(E2E_TEST)
+else
+e2e: cluster-up
+	@go test -C test/cluster -c -o $(CURDIR)/bin/e2e.test ./e2e
+	@go build -ldflags '$(LDFLAGS)' -o bin/samplecrd-controller .
+	@export KUBECONFIG='$(CURDIR)/.run/cluster/kubeconfig' KUBECTL='$(CURDIR)/bin/cluster/kubectl' \
+		E2E_IMAGE="samplecrd-controller:$$(sha256sum bin/samplecrd-controller | head -c 12)" E2E_LOAD='go run -C test/cluster . load' \
+		E2E_BINARY='$(CURDIR)/bin/samplecrd-controller' E2E_AUDIT_LOG=/var/lib/samplecrd-cluster/log/audit.log; \
+	$$E2E_LOAD $$E2E_IMAGE $(CURDIR); $(E2E_TEST)
+endif
+
 .PHONY: unit
-unit: ## Run the tests that need no API server
+unit: ## Run the tests that need no API server, but kubectl
 	go test ./addressing/... ./scaling/... ./apis/... ./webhooks/... ./controllers/... ./providers/memory/... ./certs/... .
 
 .PHONY: fuzz
@@ -64,10 +107,12 @@ fuzz: ## Look for inputs that break the rules or the webhooks, FUZZTIME long eac
 lint: ## Check style, import directions and API conventions
 	$(LINT) ./...
 	cd test/controlplane && $(LINT) ./...
+	cd test/cluster && $(LINT) ./...
 
 .PHONY: verify
 verify: generate ## Regenerate everything and demand a clean tree
 	go mod tidy -diff
+	go -C test/cluster mod tidy -diff
 	go mod verify
 	@test -z "$$(git status --porcelain)" || { git status --short; git diff | head -100; echo "generated files are stale: commit what 'make generate' wrote"; exit 1; }
 

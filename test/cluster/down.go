@@ -149,11 +149,11 @@ func (c *cluster) restoreSysctls() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var kept map[string]string
-	if err = errors.Join(err, json.Unmarshal(text, &kept)); err != nil {
+	if err != nil {
 		return err
 	}
-	var all error
+	var kept map[string]string
+	all := json.Unmarshal(text, &kept)
 	for name, value := range kept {
 		all = errors.Join(all, os.WriteFile("/proc/sys/"+name, []byte(value), 0))
 	}

@@ -68,7 +68,8 @@ func beginning(id int) (string, error) {
 	}
 	// The second field, the program in brackets, may hold anything.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const state, starttime = 3 - 3, 22 - 3
+	// What is left begins with the third, the state; the 22nd is the beginning.
+	const state, starttime = 0, 19
 	if len(fields) <= starttime || fields[state] == "Z" {
 		return "", errors.New("has ended")
 	}

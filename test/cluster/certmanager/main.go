@@ -100,7 +100,8 @@ func issue(ctx context.Context) error {
 			return fmt.Errorf("building the controller %s: %w", name, err)
 		}
 		go func() {
-			if err := built.Run(workers, ctx); err != nil {
+			err := built.Run(workers, ctx)
+			if err != nil {
 				err = fmt.Errorf("controller %s: %w", name, err)
 			}
 			ended <- err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -39,7 +40,7 @@ func (c *cluster) shell(script string, variables ...string) *gexec.Session {
 	GinkgoHelper()
 	command := exec.Command("sh", "-c", script)
 	command.Dir = env.Path()
-	command.Env = append(variables, "KUBECONFIG="+c.Kubeconfig, "HOME="+GinkgoT().TempDir(), "PATH="+c.Assets+":"+os.Getenv("PATH"))
+	command.Env = slices.Concat(variables, []string{"KUBECONFIG=" + c.Kubeconfig, "HOME=" + GinkgoT().TempDir(), "PATH=" + c.Assets + ":" + os.Getenv("PATH")})
 	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { session.Kill().Wait() })

@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+)
+
+// served waits until every replica serves the certificate in the Secret, and until
+// that is one that the API server trusts for the Service's name.
+func served(ctx context.Context) {
+	GinkgoHelper()
+	for _, pod := range managerPods(ctx) {
+		address := forward(ctx, pod.Name, 9443)
+		Eventually(func(g Gomega) {
+			block, _ := pem.Decode(secret(ctx, leaf).Data[corev1.TLSCertKey])
+			g.Expect(block).NotTo(BeNil())
+			chain, err := handshake(ctx, address)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(bytes.Equal(chain[0].Raw, block.Bytes)).To(BeTrue(), "%s still serves number %x", pod.Name, chain[0].SerialNumber)
+			for _, bundle := range bundles(ctx) {
+				roots := x509.NewCertPool()
+				g.Expect(roots.AppendCertsFromPEM([]byte(bundle))).To(BeTrue())
+				_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, DNSName: webhook + "." + system + ".svc"})
+				g.Expect(err).NotTo(HaveOccurred())
+			}
+		}).WithContext(ctx).Should(Succeed())
+	}
+}
+
+// handshake gives what a TLS server shows.
+func handshake(ctx context.Context, address string) ([]*x509.Certificate, error) {
+	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: 5 * time.Second}, Config: &tls.Config{
+		InsecureSkipVerify: true, //nolint:gosec // What it shows is looked at afterwards.
+	}}
+	connection, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = connection.Close() }()
+	return connection.(*tls.Conn).ConnectionState().PeerCertificates, nil
+}
+
+// forward gives an address of this machine that leads to a port of a manager's Pod,
+// until the spec ends.
+func forward(ctx context.Context, pod string, port int) string {
+	GinkgoHelper()
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	Expect(err).NotTo(HaveOccurred())
+	request, err := http.NewRequest(http.MethodPost, fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s/portforward", config.Host, system, pod), nil)
+	Expect(err).NotTo(HaveOccurred())
+	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, request.URL)
+	stop, ready, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var said bytes.Buffer
+	forwarder, err := portforward.New(dialer, []string{fmt.Sprintf("0:%d", port)}, stop, ready, nil, &said)
+	Expect(err).NotTo(HaveOccurred())
+	go func() { ended <- forwarder.ForwardPorts() }()
+	DeferCleanup(func() { close(stop) })
+	Eventually(ctx, ready, patience).Should(BeClosed(), said.String())
+	ports, err := forwarder.GetPorts()
+	Expect(err).NotTo(HaveOccurred())
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local)
+}
