@@ -64,6 +64,7 @@ undeploy: ## Remove it again; refuses while there are Foos, Networks or classes 
 test: build ## Run all tests: rules, fuzz seeds, and integration on a real API server
 	go test -count=1 -timeout $(TIMEOUT) -p 1 ./...
 	go test -C test/controlplane ./...
+	go test -C test/cluster .
 
 .PHONY: cluster-up
 cluster-up: ## Start a real cluster of one node on this machine (as root; 20 minutes when built cold)

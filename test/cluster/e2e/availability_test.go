@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -55,6 +56,16 @@ func availability() {
 		}
 		noneFailed(all.end(ctx, "CA renewal × 3"))
 	}, NodeTimeout(15*time.Minute))
+
+	It("while the root gets a new key, by the documented commands", func(ctx context.Context) {
+		before := bundles(ctx)[0]
+		all := startLoad(ctx, rate)
+		followed(ctx, "## Certificates")
+		// The old root stays beside the new one, since the old pair is served for a while.
+		Eventually(func() []string { return bundles(ctx) }).WithContext(ctx).Should(HaveEach(And(ContainSubstring(strings.TrimSpace(before)), Not(Equal(before)))))
+		served(ctx)
+		noneFailed(all.end(ctx, "new root"))
+	}, NodeTimeout(10*time.Minute))
 
 	It("while the leader's Pod is deleted, three times", func(ctx context.Context) {
 		all := startLoad(ctx, rate)

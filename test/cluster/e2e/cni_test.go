@@ -52,8 +52,9 @@ func attach(ctx context.Context, configs []string) {
 	for _, text := range configs {
 		var said cniConfig
 		Expect(json.Unmarshal([]byte(text), &said)).To(Succeed())
+		Expect(said.Name).NotTo(BeEmpty())
 		// host-local keeps leases there, for as long as there is a node.
-		DeferCleanup(os.RemoveAll, filepath.Join("/var/lib/cni/networks", said.Name))
+		DeferCleanup(os.RemoveAll, "/var/lib/cni/networks/"+said.Name)
 		netns(ctx, cniPod)
 		plugin := func(verb string) string {
 			command := exec.CommandContext(ctx, "nsenter", "--net=/run/netns/"+cniNode, "--", filepath.Join(plugins, said.Type))

@@ -37,6 +37,7 @@ var phases = map[string]string{
 	"network/unsupported":  samplecrdv1.NetworkReasonUnsupported,
 	"network/conflict":     samplecrdv1.NetworkReasonConflict,
 	"network/dual-stack":   "",
+	"network/not-allowed":  samplecrdv1.NetworkReasonNotAllowed,
 	"foo/ready":            "",
 	"foo/none":             "",
 	"foo/foreign":          samplev1alpha1.FooReasonResourceExists,
@@ -54,6 +55,11 @@ apiVersion: samplecrd.k8s.io/v1
 kind: Network
 metadata: {name: dual-stack}
 spec: {cidr: 10.20.0.0/16, additionalSubnets: [{cidr: "2001:db8::/64"}]}
+---
+apiVersion: samplecrd.k8s.io/v1
+kind: Network
+metadata: {name: terminating, finalizers: [example.org/held]}
+spec: {cidr: 10.60.0.0/16}
 ---
 apiVersion: samplecrd.k8s.io/v1
 kind: Network
@@ -123,9 +129,11 @@ func upgraded() {
 		mustKubectl(ctx, "apply", "-f", "config/samples/networkclass.yaml")
 		answer := kubectl(ctx, objects, "-n", upgradeNamespace, "apply", "-f", "-")
 		Expect(answer.code).To(BeZero(), answer.stderr)
-		// Its range is taken: admission would refuse it, so it asks for it in a class
-		// without the rule, as one that was there before the rule was.
-		lose(ctx)
+		mustKubectl(ctx, "-n", upgradeNamespace, "delete", "networks.samplecrd.k8s.io", "terminating", "--wait=false")
+		DeferCleanup(func(ctx context.Context) {
+			mustKubectl(ctx, "-n", upgradeNamespace, "patch", "networks.samplecrd.k8s.io", "terminating", "--type=json", `-p=[{"op": "remove", "path": "/metadata/finalizers"}]`)
+		})
+		unjudged(ctx)
 		inPhases(ctx)
 
 		before, changes := snapshot(ctx), record(ctx)
@@ -166,13 +174,27 @@ func checkout(ctx context.Context) (dir, image string) {
 	return dir, "samplecrd-controller:" + tag
 }
 
-// lose makes a Network whose range another one has, while the webhooks let it.
-func lose(ctx context.Context) {
+// unjudged makes Networks that admission would refuse, as those that were there before
+// what refuses them, while no webhook is asked.
+func unjudged(ctx context.Context) {
 	GinkgoHelper()
+	answer := kubectl(ctx, `
+apiVersion: samplecrd.k8s.io/v1
+kind: NetworkClass
+metadata: {name: for-nobody}
+spec: {provider: Multus, multus: {type: Bridge}, namespaceSelector: {matchLabels: {nobody: has-it}}}
+`, "apply", "-f", "-")
+	Expect(answer.code).To(BeZero(), answer.stderr)
+	DeferCleanup(func(ctx context.Context) { mustKubectl(ctx, "delete", "networkclass", "for-nobody", "--wait=false") })
 	mustKubectl(ctx, "delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", controller)
-	loser := newNetwork(upgradeNamespace, "loser", "10.10.1.0/24")
-	loser.Spec.NetworkClassName = "standard"
-	Expect(c.Create(ctx, loser)).To(Succeed())
+	for _, network := range []struct{ name, cidr, class string }{
+		{"loser", "10.10.1.0/24", "standard"},
+		{"not-allowed", "10.70.0.0/16", "for-nobody"},
+	} {
+		made := newNetwork(upgradeNamespace, network.name, network.cidr)
+		made.Spec.NetworkClassName = network.class
+		Expect(c.Create(ctx, made)).To(Succeed())
+	}
 }
 
 // inPhases waits until each object is in its phase.

@@ -3,25 +3,18 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	. "github.com/onsi/gomega/gstruct"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 )
 
@@ -59,42 +52,28 @@ func bridged(uid types.UID, subnet, gateway string) string {
 		"ipam": {"type": "host-local", "ranges": [[{"subnet": %q, "gateway": %q}]]}}`, uid, strings.ReplaceAll(string(uid), "-", ""), subnet, gateway)
 }
 
-func foo(ctx context.Context, namespace, name string) samplev1alpha1.Foo {
-	GinkgoHelper()
-	var found samplev1alpha1.Foo
-	Expect(c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &found)).To(Succeed())
-	return found
-}
-
-// running gives the Pods that a Foo's status selects, when there are so many, all of
-// them ready, and the status says the same.
-func running(ctx context.Context, namespace, name string, replicas int32) []corev1.Pod {
-	GinkgoHelper()
-	awaitReady(ctx, namespace, "foo/"+name)
-	var pods corev1.PodList
-	Eventually(func(g Gomega) {
-		status := foo(ctx, namespace, name).Status
-		g.Expect(status.Replicas).To(HaveValue(Equal(replicas)))
-		g.Expect(status.AvailableReplicas).To(HaveValue(Equal(replicas)))
-		selector, err := labels.Parse(*status.Selector)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})).To(Succeed())
-		g.Expect(pods.Items).To(HaveLen(int(replicas)))
-		for _, pod := range pods.Items {
-			g.Expect(pod.Status.Phase).To(Equal(corev1.PodRunning))
-			g.Expect(isReady(pod)).To(BeTrue())
-		}
-	}).WithContext(ctx).Should(Succeed())
-	return pods.Items
-}
-
 // walk is the way through the seeds' manifests, with Pods that run.
 func walk() {
-	var configs []string // what the Network's attachment definition has said, in turn
 	BeforeAll(func(ctx context.Context) {
 		prepared(ctx)
 		namespace(ctx, walkNamespace)
 	}, NodeTimeout(10*time.Minute))
+
+	networksWalk()
+	foosWalk()
+
+	It("a Network's attachment definition goes with it", func(ctx context.Context) {
+		nad, _ := attachment(ctx, walkNamespace, "example-network")
+		mustKubectl(ctx, "-n", walkNamespace, "delete", "networks.samplecrd.k8s.io", "example-network", "--timeout="+patience.String())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(c.Get(ctx, client.ObjectKeyFromObject(nad), nad.NewEmptyInstance().(client.Object)))
+		}).WithContext(ctx).Should(BeTrue())
+	}, NodeTimeout(5*time.Minute))
+}
+
+// networksWalk makes a Network and moves it.
+func networksWalk() {
+	var configs []string // what the Network's attachment definition has said, in turn
 
 	It("a Network becomes an attachment definition that is its own, and says so", func(ctx context.Context) {
 		mustKubectl(ctx, "-n", walkNamespace, "apply", "-f", "config/samples/example-network.yaml")
@@ -129,65 +108,6 @@ func walk() {
 		Expect(configs).To(HaveLen(2))
 		attach(ctx, configs)
 	}, NodeTimeout(5*time.Minute))
-
-	It("a Foo is ready when its Pod runs", func(ctx context.Context) {
-		mustKubectl(ctx, "-n", walkNamespace, "apply", "-f", "config/samples/example-foo.yaml")
-		pods := running(ctx, walkNamespace, "example-foo", 1)
-		Expect(pods[0].Spec.Containers).To(ConsistOf(HaveField("Image", workload)))
-	}, NodeTimeout(5*time.Minute))
-
-	It("the Foo may own a Deployment, which others may not let it [CF-13]", mayOwn, NodeTimeout(5*time.Minute))
-
-	It("kubectl scale makes three Pods run, and 101 are refused", func(ctx context.Context) {
-		mustKubectl(ctx, "-n", walkNamespace, "scale", "foo/example-foo", "--replicas=3")
-		running(ctx, walkNamespace, "example-foo", 3)
-		answer := kubectl(ctx, "", "-n", walkNamespace, "scale", "foo/example-foo", "--replicas=101")
-		Expect(answer.code).To(Equal(1))
-		Expect(answer.stderr).To(Equal(
-			`The Scale "example-foo" is invalid: spec.replicas: Invalid value: 101: must be at most 100, the manager's limit (--foo-max-replicas)` + "\n"))
-		Expect(foo(ctx, walkNamespace, "example-foo").Spec.Replicas).To(HaveValue(BeEquivalentTo(3)))
-	}, NodeTimeout(5*time.Minute))
-
-	It("a Pod that is deleted by hand is replaced", func(ctx context.Context) {
-		victim := running(ctx, walkNamespace, "example-foo", 3)[0]
-		mustKubectl(ctx, "-n", walkNamespace, "delete", "pod", victim.Name, "--timeout="+patience.String())
-		for _, pod := range running(ctx, walkNamespace, "example-foo", 3) {
-			Expect(pod.UID).NotTo(Equal(victim.UID))
-		}
-	}, NodeTimeout(5*time.Minute))
-
-	It("a Foo with a PodTemplate has Pods of it, and a change of it rolls out", func(ctx context.Context) {
-		answer := kubectl(ctx, withTemplate(), "-n", walkNamespace, "apply", "-f", "-")
-		Expect(answer.code).To(BeZero(), answer.stderr)
-		old := running(ctx, walkNamespace, "foo-with-template", 2)
-		Expect(old).To(HaveEach(HaveField("Labels", HaveKeyWithValue("tier", "web"))))
-		mustKubectl(ctx, "-n", walkNamespace, "patch", "podtemplate", "web", "--type=merge", "--patch", `{"template": {"metadata": {"labels": {"tier": "rear"}}}}`)
-		// The Foo's own generation is the same, so that Ready alone tells nothing.
-		Eventually(func(g Gomega) {
-			var deployment appsv1.Deployment
-			g.Expect(c.Get(ctx, client.ObjectKey{Namespace: walkNamespace, Name: "web"}, &deployment)).To(Succeed())
-			g.Expect(deployment.Spec.Template.Labels).To(HaveKeyWithValue("tier", "rear"))
-			g.Expect(deployment.Status.UpdatedReplicas).To(BeEquivalentTo(2))
-		}).WithContext(ctx).Should(Succeed())
-		Expect(running(ctx, walkNamespace, "foo-with-template", 2)).To(HaveEach(HaveField("Labels", HaveKeyWithValue("tier", "rear"))))
-	}, NodeTimeout(10*time.Minute))
-
-	It("a Foo's Deployment and Pods go with it", func(ctx context.Context) {
-		selector := *foo(ctx, walkNamespace, "example-foo").Status.Selector
-		mustKubectl(ctx, "-n", walkNamespace, "delete", "foo", "example-foo")
-		Eventually(func() string {
-			return mustKubectl(ctx, "-n", walkNamespace, "get", "deployments,replicasets,pods", "--selector="+selector, "-o", "name")
-		}).WithContext(ctx).Should(BeEmpty())
-		Expect(kubectl(ctx, "", "-n", walkNamespace, "get", "deployment", "example-foo").stderr).To(ContainSubstring("NotFound"))
-	}, NodeTimeout(5*time.Minute))
-
-	It("a Network's attachment definition goes with it", func(ctx context.Context) {
-		nad, _ := attachment(ctx, walkNamespace, "example-network")
-		mustKubectl(ctx, "-n", walkNamespace, "delete", "networks.samplecrd.k8s.io", "example-network", "--timeout="+patience.String())
-		Eventually(func() bool {
-			return apierrors.IsNotFound(c.Get(ctx, client.ObjectKeyFromObject(nad), nad.NewEmptyInstance().(client.Object)))
-		}).WithContext(ctx).Should(BeTrue())
-	}, NodeTimeout(5*time.Minute))
 }
 
 // networkAs gives the seeds' Network once its status has exactly this.
@@ -195,30 +115,11 @@ func networkAs(ctx context.Context, cidr, gateway string) samplecrdv1.Network {
 	GinkgoHelper()
 	var network samplecrdv1.Network
 	Expect(c.Get(ctx, client.ObjectKey{Namespace: walkNamespace, Name: "example-network"}, &network)).To(Succeed())
-	Expect(network.Status.Subnets).To(ConsistOf(MatchFields(IgnoreExtras, Fields{
-		"CIDR": Equal(cidr), "Gateway": HaveValue(Equal(gateway)), "State": Equal(samplecrdv1.SubnetActive),
-	})))
+	Expect(network.Status.Subnets).To(ConsistOf(And(
+		HaveField("CIDR", cidr), HaveField("Gateway", HaveValue(Equal(gateway))), HaveField("State", samplecrdv1.SubnetActive))))
 	for _, kind := range []string{samplecrdv1.NetworkConditionReady, samplecrdv1.NetworkConditionAccepted, samplecrdv1.NetworkConditionProgrammed} {
-		Expect(network.Status.Conditions).To(ContainElement(MatchFields(IgnoreExtras, Fields{
-			"Type": Equal(kind), "Status": Equal(metav1.ConditionTrue), "ObservedGeneration": Equal(network.Generation),
-		})))
+		Expect(network.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", kind), HaveField("Status", metav1.ConditionTrue), HaveField("ObservedGeneration", network.Generation))))
 	}
 	return network
-}
-
-// withTemplate is the sample with the image that the nodes have, which serves nothing
-// that could be probed.
-func withTemplate() string {
-	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join(root, "config", "samples", "foo-with-template.yaml"))
-	Expect(err).NotTo(HaveOccurred())
-	adapted := string(text)
-	for old, instead := range map[string]string{
-		"image: nginx:1.29\n": "image: " + workload + "\n",
-		"        readinessProbe:\n          httpGet: {path: /, port: http}\n": "",
-	} {
-		Expect(strings.Count(adapted, old)).To(Equal(1), old)
-		adapted = strings.Replace(adapted, old, instead, 1)
-	}
-	return adapted
 }
