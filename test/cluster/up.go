@@ -33,7 +33,7 @@ func (c *cluster) up(ctx context.Context) error {
 			return fmt.Errorf("%w; logs are in %s", err, c.path("log"))
 		}
 	}
-	if err := c.installCertManager(ctx); err != nil {
+	if err := errors.Join(c.giveKubeconfig(), c.installCertManager(ctx)); err != nil {
 		return err
 	}
 	c.say("up")
@@ -41,8 +41,11 @@ func (c *cluster) up(ctx context.Context) error {
 	return nil
 }
 
-// healthy says whether every process runs and the node is ready.
+// healthy says whether every process runs, from this checkout, and the node is ready.
 func (c *cluster) healthy() bool {
+	if root, err := os.ReadFile(c.path("root")); err != nil || string(root) != c.root {
+		return false
+	}
 	for _, component := range c.components() {
 		if c.running(component.name) == 0 {
 			return false
@@ -60,7 +63,7 @@ func (c *cluster) create(ctx context.Context) error {
 		}
 	}
 	c.say("connecting the network namespace %s", namespace)
-	if err := errors.Join(c.connect(ctx), c.writePKI(), c.writeConfigs(), c.keepSysctls(), c.giveKubeconfig()); err != nil {
+	if err := errors.Join(c.connect(ctx), c.writePKI(), c.writeConfigs(), c.keepSysctls(), os.WriteFile(c.path("root"), []byte(c.root), 0o600)); err != nil {
 		return err
 	}
 	for _, component := range c.components() {

@@ -45,7 +45,14 @@ func install() {
 		answer := kubectl(ctx, "", "apply", "-k", overlay())
 		Expect(answer.code).To(BeZero(), answer.stderr)
 		Expect(answer.stderr).NotTo(ContainSubstring("Warning"))
-		awaitServing(ctx)
+		// As docs/install.md says to wait; it installs another image.
+		documented := commands("## Install")
+		Expect(documented[:3]).To(HaveExactElements(
+			HavePrefix("kubectl apply -k "), HavePrefix("kubectl -n samplecrd-system rollout status "), HavePrefix("kubectl wait ")))
+		for _, command := range documented[1:3] {
+			answer := typed(ctx, command)
+			Expect(answer.code).To(BeZero(), "$ %s\n%s%s", command, answer.stdout, answer.stderr)
+		}
 		Expect(managerPods(ctx)).To(HaveLen(2))
 	}, NodeTimeout(10*time.Minute))
 
