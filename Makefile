@@ -70,6 +70,11 @@ test: build ## Run all tests: rules, fuzz seeds, and integration on a real API s
 cluster-up: ## Start a real cluster of one node on this machine (as root; 20 minutes when built cold)
 	@go run -C test/cluster . up
 
+.PHONY: cluster-load
+cluster-load: ## Build the image and bring it to the node of make cluster-up, as IMAGE
+	@go build -ldflags '$(LDFLAGS)' -o bin/samplecrd-controller .
+	@go run -C test/cluster . load '$(IMAGE)' '$(CURDIR)'
+
 .PHONY: cluster-down
 cluster-down: ## End it, and remove all that is left of it
 	@go run -C test/cluster . down

@@ -24,7 +24,8 @@ func main() {
 func run(dirs []string) error {
 	definitions := map[string]*apiextensionsv1.JSONSchemaProps{}
 	for _, dir := range dirs {
-		files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+		// controller-gen names them by group and plural; the rest is kustomize's.
+		files, err := filepath.Glob(filepath.Join(dir, "*_*.yaml"))
 		if err != nil {
 			return err
 		}

@@ -93,6 +93,43 @@ func TestRunning(t *testing.T) {
 	}
 }
 
+// What outlives this program must not hold what its caller had open.
+func TestCloseOnExec(t *testing.T) {
+	inherited, err := syscall.Dup(1) // Without the flag, as a shell hands it on.
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(inherited) })
+	closeOnExec()
+	child := exec.Command("readlink", "/proc/self/fd/"+strconv.Itoa(inherited))
+	if out, err := child.CombinedOutput(); err == nil {
+		t.Errorf("a child has it: %s", out)
+	}
+	if out, err := exec.Command("readlink", "/proc/self/fd/1").CombinedOutput(); err != nil {
+		t.Errorf("a child has no standard output: %v %s", err, out)
+	}
+}
+
+// One checkout does not end the cluster of another one unasked.
+func TestUpBesideAnotherCheckout(t *testing.T) {
+	c := testCluster(t)
+	begun, err := beginning(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		c.path("root"):              "/somewhere/else",
+		c.pidFile("kube-apiserver"): strconv.Itoa(os.Getpid()) + " " + begun,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.up(t.Context()); err == nil || !strings.Contains(err.Error(), "the cluster of /somewhere/else runs") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // What down kills must be of this cluster, not of another containerd on the machine.
 func TestOfThisCluster(t *testing.T) {
 	c := testCluster(t)

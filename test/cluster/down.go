@@ -20,8 +20,8 @@ import (
 	criv1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// down ends the cluster, also one of which only parts are left, and removes
-// everything of it. Where there is none it does nothing.
+// down ends the cluster, also another checkout's and one of which only parts are left,
+// and removes everything of it. Where there is none it does nothing.
 func (c *cluster) down(ctx context.Context) error {
 	if _, err := os.Stat(c.dir); errors.Is(err, fs.ErrNotExist) {
 		return c.disconnect(ctx)
@@ -43,8 +43,11 @@ func (c *cluster) down(ctx context.Context) error {
 		return all
 	}
 	removeCgroups()
+	if owner := c.owner(); owner != "" {
+		all = os.RemoveAll(filepath.Dir(kubeconfig(owner)))
+	}
 	c.say("down")
-	return errors.Join(os.RemoveAll(c.dir), os.RemoveAll(filepath.Dir(c.kubeconfig())))
+	return errors.Join(all, os.RemoveAll(c.dir))
 }
 
 // removePods asks containerd to end every Pod, with its network and mounts.

@@ -43,7 +43,8 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("run me as `go run -C test/cluster . …`: %w", err)
 	}
-	unlock, err := lock(c.dir + ".lock")
+	closeOnExec()
+	unlock, err := lock("/run/samplecrd-cluster.lock")
 	if err != nil {
 		return err
 	}
@@ -89,9 +90,9 @@ func (c *cluster) path(elements ...string) string {
 	return filepath.Join(append([]string{c.dir}, elements...)...)
 }
 
-// kubeconfig is an administrator's, for people and tests.
-func (c *cluster) kubeconfig() string {
-	return filepath.Join(c.root, ".run", "cluster", "kubeconfig")
+// kubeconfig is where a checkout has an administrator's, for people and tests.
+func kubeconfig(root string) string {
+	return filepath.Join(root, ".run", "cluster", "kubeconfig")
 }
 
 // say tells on standard error what is being done, and when.

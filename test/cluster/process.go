@@ -24,8 +24,9 @@ func (c *cluster) start(component component) error {
 	}
 	defer func() { _ = log.Close() }()
 	command := inside(filepath.Join(c.bin, component.name), component.args...)
-	// containerd finds its shim and runc, kube-proxy nft.
-	command.Env = append(os.Environ(), "PATH="+c.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	// containerd finds its shim and runc, kube-proxy nft. Of what else this program's
+	// environment holds nothing is theirs.
+	command.Env = []string{"PATH=" + c.bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "HOME=" + c.dir}
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
@@ -37,6 +38,17 @@ func (c *cluster) start(component component) error {
 		return fmt.Errorf("%s ended at once; see %s: %w", component.name, log.Name(), err)
 	}
 	return os.WriteFile(c.pidFile(component.name), fmt.Appendf(nil, "%d %s\n", id, begun), 0o600)
+}
+
+// closeOnExec keeps what this program was given open, a lock or a pipe of its caller's,
+// say, from processes that outlive both.
+func closeOnExec() {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, entry := range entries {
+		if descriptor, err := strconv.Atoi(entry.Name()); err == nil && descriptor > 2 {
+			syscall.CloseOnExec(descriptor)
+		}
+	}
 }
 
 func (c *cluster) pidFile(name string) string { return c.path(name + ".pid") }

@@ -21,6 +21,9 @@ var certManager string
 
 // up makes the cluster, or finds that it is there.
 func (c *cluster) up(ctx context.Context) error {
+	if owner := c.owner(); owner != "" && owner != c.root && c.running("kube-apiserver") != 0 {
+		return fmt.Errorf("the cluster of %s runs; one is all that fits on a machine. End it first: make cluster-down", owner)
+	}
 	if err := errors.Join(c.install(ctx), c.build(ctx)); err != nil {
 		return err
 	}
@@ -37,13 +40,22 @@ func (c *cluster) up(ctx context.Context) error {
 		return err
 	}
 	c.say("up")
-	fmt.Println(c.kubeconfig())
+	fmt.Println(kubeconfig(c.root))
 	return nil
+}
+
+// owner is the checkout whose cluster this is, running or not; "" for nobody's.
+func (c *cluster) owner() string {
+	root, err := os.ReadFile(c.path("root"))
+	if err != nil {
+		return ""
+	}
+	return string(root)
 }
 
 // healthy says whether every process runs, from this checkout, and the node is ready.
 func (c *cluster) healthy() bool {
-	if root, err := os.ReadFile(c.path("root")); err != nil || string(root) != c.root {
+	if c.owner() != c.root {
 		return false
 	}
 	for _, component := range c.components() {
@@ -166,7 +178,7 @@ func (c *cluster) giveKubeconfig() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(filepath.Dir(c.kubeconfig()), 0o755), os.WriteFile(c.kubeconfig(), text, 0o600))
+	return errors.Join(os.MkdirAll(filepath.Dir(kubeconfig(c.root)), 0o755), os.WriteFile(kubeconfig(c.root), text, 0o600))
 }
 
 // sysctls are the settings of the kernel that a kubelet changes for the whole machine.

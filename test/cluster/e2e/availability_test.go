@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -68,7 +69,7 @@ func availability() {
 	}, NodeTimeout(10*time.Minute))
 
 	It("while the leader's Pod is deleted, three times", func(ctx context.Context) {
-		all := startLoad(ctx, rate)
+		all, waited := startLoad(ctx, rate), longestWait(ctx)
 		var longest time.Duration
 		for range 3 {
 			pod, _ := leader(ctx)
@@ -79,6 +80,7 @@ func availability() {
 			AddReportEntry(fmt.Sprintf("without a leader for %s, from the release of the Lease to the next holder", gap.Round(time.Millisecond)), ReportEntryVisibilityAlways)
 			settled(ctx)
 		}
+		AddReportEntry(fmt.Sprintf("no Network waited longer than %s to be looked at", waited().Round(time.Millisecond)), ReportEntryVisibilityAlways)
 		noneFailed(all.end(ctx, "leader deleted × 3"))
 		Expect(longest).To(BeNumerically("<=", 3*time.Second))
 	}, NodeTimeout(15*time.Minute))
@@ -144,5 +146,35 @@ func followLease(ctx context.Context) func(context.Context, string) time.Duratio
 			return true
 		}, patience, 50*time.Millisecond).WithContext(ctx).Should(BeTrue())
 		return acquired.Sub(released)
+	}
+}
+
+// longestWait makes one Network after the other; what it returns ends that, and gives
+// the longest that one has waited for the controller's first word.
+func longestWait(ctx context.Context) func() time.Duration {
+	GinkgoHelper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	longest := make(chan time.Duration, 1)
+	go func() {
+		defer GinkgoRecover()
+		var most time.Duration
+		defer func() { longest <- most }()
+		for n := 0; ctx.Err() == nil; n++ {
+			network := newNetwork(loadNamespace, fmt.Sprintf("waits-%d", n), fmt.Sprintf("172.20.%d.%d/28", n/16%256, n%16*16))
+			Expect(c.Create(ctx, network)).To(Or(Succeed(), MatchError(context.Canceled)))
+			begun, look := time.Now(), time.NewTicker(20*time.Millisecond)
+			for ctx.Err() == nil && len(network.Status.Conditions) == 0 {
+				<-look.C
+				Expect(c.Get(ctx, client.ObjectKeyFromObject(network), network)).To(Or(Succeed(), MatchError(context.Canceled)))
+				most = max(most, time.Since(begun))
+			}
+			look.Stop()
+			Expect(c.Delete(context.WithoutCancel(ctx), network)).To(Or(Succeed(), Satisfy(apierrors.IsNotFound)))
+		}
+	}()
+	DeferCleanup(stop)
+	return func() time.Duration {
+		stop()
+		return <-longest
 	}
 }

@@ -86,6 +86,9 @@ func rights() {
 		for _, role := range []string{"view", "edit", "admin"} {
 			mustKubectl(ctx, "-n", "roles", "create", "rolebinding", role, "--clusterrole="+role, "--user="+role)
 		}
+		// Of what is the cluster's a RoleBinding gives nothing.
+		mustKubectl(ctx, "create", "clusterrolebinding", "e2e-planner", "--clusterrole=samplecrd-class-view", "--user=planner")
+		DeferCleanup(func(ctx context.Context) { mustKubectl(ctx, "delete", "clusterrolebinding", "e2e-planner") })
 		for _, tc := range []struct {
 			verb, resource string
 			who            []string
@@ -100,11 +103,12 @@ func rights() {
 			{"patch", "networks.samplecrd.k8s.io/status", nil},
 			{"patch", "foos.samplecontroller.k8s.io/status", nil},
 			{"update", "foos.samplecontroller.k8s.io/finalizers", nil},
+			{"list", "networkclasses.samplecrd.k8s.io", []string{"planner"}},
 			{"create", "networkclasses.samplecrd.k8s.io", nil},
 			{"patch", "networkclasses.samplecrd.k8s.io", nil},
 			{"create", "network-attachment-definitions.k8s.cni.cncf.io", nil},
 		} {
-			for _, user := range []string{"view", "edit", "admin"} {
+			for _, user := range []string{"view", "edit", "admin", "planner"} {
 				want := "no"
 				if slices.Contains(tc.who, user) {
 					want = "yes"
