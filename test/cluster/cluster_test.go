@@ -84,7 +84,9 @@ func TestRunning(t *testing.T) {
 	if err := c.stop("etcd"); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
+	if err := <-ended; err == nil {
+		t.Error("it ended by itself")
+	}
 	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
 		t.Errorf("it ended with %v", child.ProcessState)
 	}
