@@ -72,7 +72,7 @@ func availability() {
 		all, waited := startLoad(ctx, rate), longestWait(ctx)
 		var longest time.Duration
 		for range 3 {
-			pod, _ := leader(ctx)
+			pod := leader(ctx)
 			follow := followLease(ctx)
 			mustKubectl(ctx, "-n", system, "delete", "pod", pod, "--wait=false")
 			gap := follow(ctx, pod)
@@ -132,13 +132,13 @@ func secret(ctx context.Context, name string) corev1.Secret {
 // when the Pod let go of it to when another one took it, by their own clocks.
 func followLease(ctx context.Context) func(context.Context, string) time.Duration {
 	GinkgoHelper()
-	_, before := leader(ctx)
+	_, before := holder(ctx)
 	return func(ctx context.Context, pod string) time.Duration {
 		GinkgoHelper()
 		released, acquired := before.Spec.RenewTime.Time, time.Time{}
 		Eventually(func() bool {
-			holder, held := leader(ctx)
-			if holder == pod || holder == "" {
+			holds, held := holder(ctx)
+			if holds == pod || holds == "" {
 				released = held.Spec.RenewTime.Time
 				return false
 			}

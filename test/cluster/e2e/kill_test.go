@@ -21,23 +21,21 @@ import (
 // processes are this machine's.
 func killed() {
 	It("when the leader's process is killed, three times, but for what the dead endpoint is asked", func(ctx context.Context) {
-		pod, _ := leader(ctx)
-		if _, err := process(ctx, pod); err != nil {
+		if _, err := process(ctx, leader(ctx)); err != nil {
 			Skip("the node's processes are not this machine's: " + err.Error())
 		}
 		for n := range 3 {
 			settled(ctx)
 			all := startLoad(ctx, rate)
-			pod, _ := leader(ctx)
-			id, err := process(ctx, pod)
+			id, err := process(ctx, leader(ctx))
 			Expect(err).NotTo(HaveOccurred())
-			_, before := leader(ctx)
+			_, before := holder(ctx)
 			at := time.Now()
 			Expect(syscall.Kill(id, syscall.SIGKILL)).To(Succeed())
 			// The Lease is nobody's until it has run out.
 			var taken time.Time
 			Eventually(func() bool {
-				_, held := leader(ctx)
+				_, held := holder(ctx)
 				taken = held.Spec.AcquireTime.Time
 				return *held.Spec.HolderIdentity != *before.Spec.HolderIdentity
 			}, patience, 100*time.Millisecond).WithContext(ctx).Should(BeTrue())

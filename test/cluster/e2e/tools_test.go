@@ -129,8 +129,19 @@ func isReady(pod corev1.Pod) bool {
 	return false
 }
 
-// leader gives the Pod that holds the Lease, and the Lease.
-func leader(ctx context.Context) (string, coordinationv1.Lease) {
+// leader gives the Pod that leads, when one of those does that are not on their way out.
+func leader(ctx context.Context) string {
+	GinkgoHelper()
+	var leads string
+	Eventually(func(g Gomega) {
+		leads, _ = holder(ctx)
+		g.Expect(managerPods(ctx)).To(ContainElement(HaveField("Name", leads)))
+	}).WithContext(ctx).Should(Succeed())
+	return leads
+}
+
+// holder gives the Pod that holds the Lease, "" for none, and the Lease.
+func holder(ctx context.Context) (string, coordinationv1.Lease) {
 	GinkgoHelper()
 	var held coordinationv1.Lease
 	Expect(c.Get(ctx, client.ObjectKey{Namespace: system, Name: lease}, &held)).To(Succeed())
