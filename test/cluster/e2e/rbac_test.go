@@ -115,7 +115,13 @@ func rights() {
 				}
 				// The roles are put together by a controller.
 				resource, sub, _ := strings.Cut(tc.resource, "/")
-				args := []string{"-n", "roles", "auth", "can-i", tc.verb, resource, "--as=" + user}
+				args := []string{"auth", "can-i", tc.verb, resource, "--as=" + user}
+				// can-i takes a namespace's answer for what is the cluster's, too.
+				if strings.HasPrefix(resource, "networkclasses.") {
+					args = append(args, "--all-namespaces")
+				} else {
+					args = append(args, "--namespace=roles")
+				}
 				if sub != "" {
 					args = append(args, "--subresource="+sub)
 				}
