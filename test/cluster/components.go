@@ -60,8 +60,6 @@ func (c *cluster) components() []component {
 			"--cluster-signing-cert-file=" + pki("ca.crt"), "--cluster-signing-key-file=" + pki("ca.key"),
 			"--allocate-node-cidrs", "--cluster-cidr=" + podRange, "--service-cluster-ip-range=" + serviceRange,
 			"--cert-dir=" + c.path("controller-manager"),
-			// Dead nodes are nothing that happens here, dead Pods are.
-			"--concurrent-deployment-syncs=5",
 		}},
 		{"kube-scheduler", []string{
 			"--kubeconfig=" + c.path("scheduler.kubeconfig"), "--leader-elect=false", "--cert-dir=" + c.path("scheduler"),

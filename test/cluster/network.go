@@ -22,7 +22,6 @@ const (
 	nodePodRange = "198.18.64.0/24" // the first that the controller manager gives away
 	serviceRange = "198.19.0.0/16"
 	firstService = "198.19.0.1"
-	apiPort      = 6443
 )
 
 // cniConfig routes every Pod by itself: without a bridge, what kube-proxy translates

@@ -1,11 +1,9 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
@@ -124,29 +121,14 @@ func complaints(ctx context.Context, namespace string) []string {
 // counted while there is none.
 func attempts(namespace string) map[string]int {
 	GinkgoHelper()
-	file, err := os.Open(auditLog)
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = file.Close() }()
 	all := map[string]int{}
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var event struct {
-			Verb      string
-			User      struct{ Username string }
-			ObjectRef struct{ Resource, Namespace, Name, Subresource string }
-			Status    metav1.Status `json:"responseStatus"`
-		}
-		if !strings.Contains(lines.Text(), namespace) {
-			continue
-		}
-		Expect(json.Unmarshal(lines.Bytes(), &event)).To(Succeed())
+	for _, event := range audited() {
 		object := event.ObjectRef
-		made := event.Verb == "create" || event.Verb == "patch" && event.Status.Code != 200
-		if object.Namespace == namespace && made && object.Subresource == "" && (object.Resource == "network-attachment-definitions" || object.Resource == "deployments") {
+		made := event.Verb == "create" || event.Verb == "patch" && event.ResponseStatus.Code != http.StatusOK
+		if object != nil && object.Namespace == namespace && made && object.Subresource == "" &&
+			(object.Resource == "network-attachment-definitions" || object.Resource == "deployments") {
 			all[object.Resource+"/"+object.Name]++
 		}
 	}
-	Expect(lines.Err()).NotTo(HaveOccurred())
 	return all
 }
