@@ -42,6 +42,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &samplecrdv1.NetworkSpecApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("NetworkStatus"):
 		return &samplecrdv1.NetworkStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("NeutronSpec"):
+		return &samplecrdv1.NeutronSpecApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PrefixLengthRange"):
 		return &samplecrdv1.PrefixLengthRangeApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PrefixLengths"):

@@ -212,6 +212,9 @@ var schemaYAML = typed.YAMLObject(`types:
           - name: gateway
             type:
               scalar: string
+          - name: importID
+            type:
+              scalar: string
           - name: mtu
             type:
               scalar: numeric
@@ -340,6 +343,10 @@ var schemaYAML = typed.YAMLObject(`types:
             type:
               scalar: string
             default: Delete
+          - name: import
+            type:
+              scalar: string
+            default: Forbidden
           - name: multus
             type:
               map:
@@ -383,6 +390,33 @@ var schemaYAML = typed.YAMLObject(`types:
                       elementType:
                         scalar: string
                 elementRelationship: atomic
+          - name: neutron
+            type:
+              map:
+                fields:
+                - name: cloud
+                  type:
+                    scalar: string
+                  default: openstack
+                - name: credentialsSecretName
+                  type:
+                    scalar: string
+                - name: driftIntervalSeconds
+                  type:
+                    scalar: numeric
+                  default: 600
+                - name: networkType
+                  type:
+                    scalar: string
+                - name: physicalNetwork
+                  type:
+                    scalar: string
+                - name: projectID
+                  type:
+                    scalar: string
+                - name: segmentationID
+                  type:
+                    scalar: numeric
           - name: overlapScope
             type:
               scalar: string

@@ -23,11 +23,10 @@ import (
 func served(ctx context.Context) {
 	GinkgoHelper()
 	for _, pod := range managerPods(ctx) {
-		address := forward(ctx, pod.Name, 9443)
 		Eventually(func(g Gomega) {
 			block, _ := pem.Decode(secret(ctx, leaf).Data[corev1.TLSCertKey])
 			g.Expect(block).NotTo(BeNil())
-			chain, err := handshake(ctx, address)
+			chain, err := shown(ctx, pod.Name)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(bytes.Equal(chain[0].Raw, block.Bytes)).To(BeTrue(), "%s still serves number %x", pod.Name, chain[0].SerialNumber)
 			for _, bundle := range bundles(ctx) {
@@ -38,6 +37,19 @@ func served(ctx context.Context) {
 			}
 		}).WithContext(ctx).Should(Succeed())
 	}
+}
+
+// shown gives what a manager's Pod shows at a TLS handshake. The connection to the Pod
+// is made for it alone: client-go ends a port-forward for good after one that the other
+// side did not end well.
+func shown(ctx context.Context, pod string) ([]*x509.Certificate, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	address, err := forward(ctx, pod, 9443)
+	if err != nil {
+		return nil, err
+	}
+	return handshake(ctx, address)
 }
 
 // handshake gives what a TLS server shows.
@@ -54,22 +66,33 @@ func handshake(ctx context.Context, address string) ([]*x509.Certificate, error)
 }
 
 // forward gives an address of this machine that leads to a port of a manager's Pod,
-// until the spec ends.
-func forward(ctx context.Context, pod string, port int) string {
-	GinkgoHelper()
+// until ctx ends.
+func forward(ctx context.Context, pod string, port int) (string, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
-	Expect(err).NotTo(HaveOccurred())
+	if err != nil {
+		return "", err
+	}
 	request, err := http.NewRequest(http.MethodPost, fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s/portforward", config.Host, system, pod), nil)
-	Expect(err).NotTo(HaveOccurred())
+	if err != nil {
+		return "", err
+	}
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, request.URL)
-	stop, ready, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	var said bytes.Buffer
-	forwarder, err := portforward.New(dialer, []string{fmt.Sprintf("0:%d", port)}, stop, ready, nil, &said)
-	Expect(err).NotTo(HaveOccurred())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	forwarder, err := portforward.New(dialer, []string{fmt.Sprintf("0:%d", port)}, ctx.Done(), ready, nil, nil)
+	if err != nil {
+		return "", err
+	}
 	go func() { ended <- forwarder.ForwardPorts() }()
-	DeferCleanup(func() { close(stop) })
-	Eventually(ctx, ready, patience).Should(BeClosed(), said.String())
+	select {
+	case <-ready:
+	case err := <-ended:
+		return "", fmt.Errorf("forwarding a port of %s: %w", pod, err)
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 	ports, err := forwarder.GetPorts()
-	Expect(err).NotTo(HaveOccurred())
-	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), nil
 }

@@ -14,11 +14,15 @@ import (
 // cannot be changed; the policy may change and never stops what runs.
 type NetworkClassSpecApplyConfiguration struct {
 	// provider is the backend that makes Networks of this class real. Multus: a
-	// NetworkAttachmentDefinition that Pods attach to. Cannot be changed.
+	// NetworkAttachmentDefinition that Pods attach to. Neutron: an OpenStack network.
+	// Cannot be changed.
 	Provider *samplecrdv1.ProviderType `json:"provider,omitempty"`
 	// multus says how Multus networks are made. Present exactly when provider is
 	// Multus. Cannot be changed.
 	Multus *MultusSpecApplyConfiguration `json:"multus,omitempty"`
+	// neutron says in which cloud, and how, Neutron networks are made. Present exactly
+	// when provider is Neutron. Cannot be changed, but for its driftIntervalSeconds.
+	Neutron *NeutronSpecApplyConfiguration `json:"neutron,omitempty"`
 	// overlapScope says which Networks of this class may not overlap. Namespace:
 	// those of one namespace. Class: all of them. None: none, any two may. Cannot be
 	// changed. Default: Namespace.
@@ -42,6 +46,10 @@ type NetworkClassSpecApplyConfiguration struct {
 	// Warn: it is admitted with a warning. Forbid: it is refused. Ignore: nothing.
 	// May change. Default: Warn.
 	ClusterRanges *samplecrdv1.ClusterRangesPolicy `json:"clusterRanges,omitempty"`
+	// import says whether a Network of this class may take over a network that the
+	// backend holds already, by its importID. May change; what was taken over stays.
+	// Default: Forbidden.
+	Import *samplecrdv1.ImportPolicy `json:"import,omitempty"`
 	// deletionPolicy is given to Networks of this class that are created without
 	// one. May change; Networks that exist keep theirs. Default: Delete.
 	DeletionPolicy *samplecrdv1.DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -66,6 +74,14 @@ func (b *NetworkClassSpecApplyConfiguration) WithProvider(value samplecrdv1.Prov
 // If called multiple times, the Multus field is set to the value of the last call.
 func (b *NetworkClassSpecApplyConfiguration) WithMultus(value *MultusSpecApplyConfiguration) *NetworkClassSpecApplyConfiguration {
 	b.Multus = value
+	return b
+}
+
+// WithNeutron sets the Neutron field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Neutron field is set to the value of the last call.
+func (b *NetworkClassSpecApplyConfiguration) WithNeutron(value *NeutronSpecApplyConfiguration) *NetworkClassSpecApplyConfiguration {
+	b.Neutron = value
 	return b
 }
 
@@ -118,6 +134,14 @@ func (b *NetworkClassSpecApplyConfiguration) WithNamespaceSelector(value *metav1
 // If called multiple times, the ClusterRanges field is set to the value of the last call.
 func (b *NetworkClassSpecApplyConfiguration) WithClusterRanges(value samplecrdv1.ClusterRangesPolicy) *NetworkClassSpecApplyConfiguration {
 	b.ClusterRanges = &value
+	return b
+}
+
+// WithImport sets the Import field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Import field is set to the value of the last call.
+func (b *NetworkClassSpecApplyConfiguration) WithImport(value samplecrdv1.ImportPolicy) *NetworkClassSpecApplyConfiguration {
+	b.Import = &value
 	return b
 }
 

@@ -50,10 +50,16 @@ type NetworkSpecApplyConfiguration struct {
 	// mtu is the largest packet in bytes, 68 to 9216, and at least 1280 when a
 	// subnet is IPv6 (RFC 8200). May change. Absent: the backend's own.
 	MTU *int32 `json:"mtu,omitempty"`
+	// importID is the backend's own name of a network that exists and is to be taken
+	// over, instead of another made. It must be of the class's own project, belong to
+	// no Network, and agree with the rest of this spec. The class must allow it. At
+	// most 64 letters, digits, '-' and '_'. Cannot be changed, added or removed.
+	// Default: none.
+	ImportID *string `json:"importID,omitempty"`
 	// deletionPolicy says what becomes of the real network when the Network is
 	// deleted: Delete removes it, Retain leaves it behind, no longer managed. May
-	// change, also while the Network is being deleted. Absent on create: the
-	// class's policy; Delete when there is no class yet.
+	// change, also while the Network is being deleted. Absent on create: Retain beside
+	// an importID, else the class's policy; Delete when there is no class yet.
 	DeletionPolicy *samplecrdv1.DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
@@ -149,6 +155,14 @@ func (b *NetworkSpecApplyConfiguration) WithNetworkClassName(value string) *Netw
 // If called multiple times, the MTU field is set to the value of the last call.
 func (b *NetworkSpecApplyConfiguration) WithMTU(value int32) *NetworkSpecApplyConfiguration {
 	b.MTU = &value
+	return b
+}
+
+// WithImportID sets the ImportID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ImportID field is set to the value of the last call.
+func (b *NetworkSpecApplyConfiguration) WithImportID(value string) *NetworkSpecApplyConfiguration {
+	b.ImportID = &value
 	return b
 }
 
