@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // served waits until every replica serves the certificate in the Secret, and until
@@ -24,7 +25,10 @@ func served(ctx context.Context) {
 	GinkgoHelper()
 	for _, pod := range managerPods(ctx) {
 		Eventually(func(g Gomega) {
-			block, _ := pem.Decode(secret(ctx, leaf).Data[corev1.TLSCertKey])
+			// It may be away: cert-manager makes another where it was deleted.
+			var pair corev1.Secret
+			g.Expect(c.Get(ctx, client.ObjectKey{Namespace: system, Name: leaf}, &pair)).To(Succeed())
+			block, _ := pem.Decode(pair.Data[corev1.TLSCertKey])
 			g.Expect(block).NotTo(BeNil())
 			chain, err := shown(ctx, pod.Name)
 			g.Expect(err).NotTo(HaveOccurred())
