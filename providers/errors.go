@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 )
@@ -25,12 +26,15 @@ const maxMessage, maxUsage = 256, 1024
 
 // Error is a failed backend call: what to show, and when to try again.
 type Error struct {
-	// Reason is a reason of the condition Programmed (samplecrdv1.NetworkReason…).
+	// Reason is a reason of the condition Programmed (samplecrdv1.NetworkReason…); ""
+	// where nothing was learned of the network, and its status stays as it is.
 	Reason string
 	// Message is a sentence for the condition. It names no other tenant's objects.
 	Message string
 	// Retry says when to repeat the call.
 	Retry Retry
+	// After is when to repeat it instead, where the backend knows; 0 where it does not.
+	After time.Duration
 	// Cause is the error behind it, if any.
 	Cause error
 }
@@ -55,6 +59,12 @@ func AsError(err error) *Error {
 	return Unavailable(err)
 }
 
+// Busy is a backend that has no hand free for this call. It wakes the Network by its
+// watch when it has; after is for when it cannot.
+func Busy(after time.Duration) *Error {
+	return &Error{Message: "Busy with other networks", After: after}
+}
+
 // Unavailable is a backend that cannot be reached or fails on its own account.
 func Unavailable(cause error) *Error {
 	return &Error{Reason: samplecrdv1.NetworkReasonBackendUnavailable, Message: "Backend unavailable: " + excerpt(cause.Error()), Cause: cause}
@@ -63,6 +73,23 @@ func Unavailable(cause error) *Error {
 // Conflict is a foreign object in the place of ours.
 func Conflict(format string, args ...any) *Error {
 	return &Error{Reason: samplecrdv1.NetworkReasonConflict, Message: fmt.Sprintf(format, args...), Retry: RetrySlowly}
+}
+
+// CredentialsMissing is a backend that cannot be asked for want of credentials that it
+// takes.
+func CredentialsMissing(after time.Duration, format string, args ...any) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonCredentialsMissing, Message: fmt.Sprintf(format, args...), After: after}
+}
+
+// Ambiguous is several networks with one mark: which of them is the Network's cannot be
+// known.
+func Ambiguous(format string, args ...any) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonAmbiguous, Message: fmt.Sprintf(format, args...), Retry: RetrySlowly}
+}
+
+// Unsettled is an earlier request that may still arrive at the backend.
+func Unsettled(after time.Duration) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonPending, Message: "An earlier request, whose answer was lost, may still be under way", After: after}
 }
 
 // QuotaExceeded is a quota of the backend that is used up.

@@ -22,6 +22,12 @@ type Identity struct {
 	UID types.UID
 	// NamespacedName is for readable backend names, never for recognition.
 	types.NamespacedName
+	// Recorded is the backend's own name for the network, as the status has it; "" when
+	// none was learned. It may be wrong or out of date: the mark decides.
+	Recorded string
+	// New says that no backend was ever asked for anything of it, by anybody, so that
+	// nothing of it can be there yet.
+	New bool
 }
 
 // Observed is what a backend holds after Ensure.
@@ -68,17 +74,20 @@ type Provider interface {
 	// A backend whose users keep their addresses whatever becomes of the network MAY
 	// carry out every change at once; then nothing is ever Draining or InUse.
 	//
-	// A plan without subnets is legal: it lets go of all there are.
+	// A plan without subnets is legal: it lets go of all there are. One with an ImportID
+	// takes that network over, if it belongs to nobody and is as planned but for the
+	// mark, and makes none.
 	Ensure(ctx context.Context, id Identity, class *samplecrdv1.NetworkClassSpec, plan addressing.Plan) (Observed, error)
 
 	// Delete removes the network. It returns nil only when the backend holds
 	// nothing of id any more, and nil again when called again. While something
 	// uses a subnet of it, be it one that drains, it MUST leave all as it is and
-	// return InUse.
-	Delete(ctx context.Context, id Identity) error
+	// return InUse. class is nil when it is gone.
+	Delete(ctx context.Context, id Identity, class *samplecrdv1.NetworkClassSpec) error
 
 	// Release takes the mark off and leaves the network behind, no longer managed.
-	Release(ctx context.Context, id Identity) error
+	// class is nil when it is gone.
+	Release(ctx context.Context, id Identity, class *samplecrdv1.NetworkClassSpec) error
 }
 
 // Watcher is a Provider whose backend tells when somebody else changed a network.

@@ -51,8 +51,13 @@ func (r *Reconciler) hold(ctx context.Context, p *pass) error {
 	if len(held.Finalizers) == len(p.network.Finalizers) && held.Spec.NetworkClassName == p.network.Spec.NetworkClassName {
 		return nil
 	}
+	added := len(held.Finalizers) > len(p.network.Finalizers)
 	if err := r.store(ctx, p, held); err != nil {
 		return fmt.Errorf("adding the finalizer: %w", err)
+	}
+	if added && !p.done {
+		// Somebody may have taken a finalizer of ours away, and what is recorded.
+		r.untouched.LoadOrStore(p.network.UID, p.network.Status.ProviderID == nil)
 	}
 	p.accepted()
 	return nil

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +37,10 @@ const Name = "network"
 // or has not shown yet what was written: its kind may have been away.
 const confirm = 5 * time.Second
 
+// workers wait for backends most of the time. They are more than a backend works for one
+// cloud with, so that one which is slow does not keep others waiting.
+const workers = 16
+
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/status,verbs=patch
 // +kubebuilder:rbac:groups=samplecrd.k8s.io,resources=networks/finalizers,verbs=update
@@ -55,6 +60,9 @@ type Reconciler struct {
 	controller controller.Controller
 	own        pace.Writes
 	arbiter    *arbiter
+	// untouched says of Networks by UID, from when they get their finalizer, whether no
+	// backend was asked for them yet; the finalizer comes before.
+	untouched sync.Map
 	// torn are Networks that went with our finalizer still on them, by UID; see sweep.
 	torn sync.Map
 
@@ -76,6 +84,8 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 		watched:  map[providers.Provider]bool{},
 	}
 	r.arbiter = newArbiter(space.Claims, r.shown)
+	options := pace.Options()
+	options.MaxConcurrentReconciles = workers
 	var err error
 	r.controller, err = ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
@@ -86,7 +96,7 @@ func SetupWithManager(mgr ctrl.Manager, backends map[samplecrdv1.ProviderType]pr
 		WatchesRawSource(r.ranges()).
 		Watches(&samplecrdv1.NetworkClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), builder.WithPredicates(classChanged)).
 		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(relabelled)).
-		WithOptions(pace.Options()).
+		WithOptions(options).
 		Build(r.sweeping(reconcile.AsReconciler(mgr.GetClient(), r)))
 	return err
 }
@@ -196,5 +206,6 @@ func identity(network *samplecrdv1.Network) providers.Identity {
 	return providers.Identity{
 		UID:            network.UID,
 		NamespacedName: types.NamespacedName{Namespace: network.Namespace, Name: network.Name},
+		Recorded:       ptr.Deref(network.Status.ProviderID, ""),
 	}
 }

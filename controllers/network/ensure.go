@@ -11,7 +11,13 @@ import (
 // ensure makes the backend hold exactly the plan.
 func (r *Reconciler) ensure(ctx context.Context, p *pass) (bool, error) {
 	watching := r.watch(ctx, p.backend)
-	observed, err := p.backend.Ensure(ctx, identity(p.network), &p.class.Spec, p.plan)
+	id := identity(p.network)
+	untouched, known := r.untouched.Swap(id.UID, false)
+	id.New = known && untouched.(bool)
+	observed, err := p.backend.Ensure(ctx, id, &p.class.Spec, p.plan)
+	if err != nil && providers.AsError(err).Reason == "" {
+		r.untouched.Store(id.UID, id.New)
+	}
 	p.changed = p.changed || observed.Changed
 	p.network.Status.Provider = new(p.class.Spec.Provider)
 	if observed.ID != "" {

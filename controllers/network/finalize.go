@@ -48,15 +48,36 @@ func (r *Reconciler) finalize(ctx context.Context, p *pass) (bool, error) {
 }
 
 // letGo removes the real network, or leaves it behind if that is the policy. A
-// backend that does not answer cannot keep a Network that leaves it anyway.
+// backend that does not answer cannot keep a Network that leaves it anyway; one that is
+// busy is asked again.
 func (r *Reconciler) letGo(ctx context.Context, network *samplecrdv1.Network, backend providers.Provider) error {
-	if policy := network.Spec.DeletionPolicy; policy == nil || *policy != samplecrdv1.DeletionRetain {
-		return backend.Delete(ctx, identity(network))
+	class, err := r.classOf(ctx, network)
+	if err != nil {
+		return err
 	}
-	if err := backend.Release(ctx, identity(network)); err != nil {
+	var spec *samplecrdv1.NetworkClassSpec
+	if class != nil {
+		spec = &class.Spec
+	}
+	if !retained(network) {
+		return backend.Delete(ctx, identity(network), spec)
+	}
+	if err := backend.Release(ctx, identity(network), spec); err != nil {
+		if providers.AsError(err).Reason == "" {
+			return err
+		}
 		ctrl.LoggerFrom(ctx).Error(err, "The network is left behind with our mark on it")
 	}
 	return nil
+}
+
+// retained says that the real network is to stay: where the Network does not say, as
+// admission would have filled it in.
+func retained(network *samplecrdv1.Network) bool {
+	if policy := network.Spec.DeletionPolicy; policy != nil {
+		return *policy == samplecrdv1.DeletionRetain
+	}
+	return network.Spec.ImportID != ""
 }
 
 // backendsOf gives the backend that the status records. Where none is recorded

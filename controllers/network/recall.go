@@ -68,6 +68,7 @@ func (r *Reconciler) forgets() handler.EventHandler {
 				return
 			}
 			r.arbiter.forget(addressing.OwnerOf(network))
+			r.untouched.Delete(network.UID)
 			if controllerutil.ContainsFinalizer(network, samplecrdv1.NetworkFinalizer) && network.DeletionTimestamp == nil {
 				r.torn.Store(network.UID, network)
 				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(network)})

@@ -96,13 +96,22 @@ func (r *Reconciler) store(ctx context.Context, p *pass, wanted *samplecrdv1.Net
 	return nil
 }
 
-// fail records what a backend answered and when to try again.
+// fail records what a backend answered and when to try again. What it has learned
+// nothing of is not spoken of either.
 func (p *pass) fail(err error) error {
 	failure := providers.AsError(err)
-	p.notProgrammed(failure.Reason, failure.Message)
-	if failure.Retry == providers.RetrySlowly {
-		p.result.RequeueAfter = pace.Slowly()
-		return nil
+	if failure.Reason == "" {
+		p.done = true
+	} else {
+		p.notProgrammed(failure.Reason, failure.Message)
 	}
-	return err
+	switch {
+	case failure.After > 0:
+		p.result.RequeueAfter = failure.After
+	case failure.Retry == providers.RetrySlowly:
+		p.result.RequeueAfter = pace.Slowly()
+	default:
+		return err
+	}
+	return nil
 }

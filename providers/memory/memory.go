@@ -102,7 +102,7 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, _ *samplec
 }
 
 // Delete forgets the network, unless somebody uses a subnet of it.
-func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
+func (p *Provider) Delete(ctx context.Context, id providers.Identity, _ *samplecrdv1.NetworkClassSpec) error {
 	if err := p.enter(ctx, "Delete"); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
 }
 
 // Release moves the network to those that nobody manages.
-func (p *Provider) Release(ctx context.Context, id providers.Identity) error {
+func (p *Provider) Release(ctx context.Context, id providers.Identity, _ *samplecrdv1.NetworkClassSpec) error {
 	if err := p.enter(ctx, "Release"); err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestFail(t *testing.T) {
 	if _, err := p.Ensure(t.Context(), id, nil, planOf(t, "10.0.0.0/24")); !errors.Is(err, first) {
 		t.Errorf("the first call gives %v", err)
 	}
-	if err := p.Delete(t.Context(), id); !errors.Is(err, second) {
+	if err := p.Delete(t.Context(), id, nil); !errors.Is(err, second) {
 		t.Errorf("the second call gives %v", err)
 	}
 	if len(p.Networks()) > 0 || p.Writes() > 0 {
@@ -121,7 +121,7 @@ func TestBlock(t *testing.T) {
 	// Whoever waits can still be told to stop.
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if err := p.Delete(short, id); providers.AsError(err).Reason != samplecrdv1.NetworkReasonBackendUnavailable {
+	if err := p.Delete(short, id, nil); providers.AsError(err).Reason != samplecrdv1.NetworkReasonBackendUnavailable {
 		t.Errorf("a call that waited too long gives %v", err)
 	}
 	select {
@@ -136,7 +136,7 @@ func TestBlock(t *testing.T) {
 	if len(p.Networks()) != 1 {
 		t.Error("nothing was made")
 	}
-	if err := p.Delete(t.Context(), id); err != nil {
+	if err := p.Delete(t.Context(), id, nil); err != nil {
 		t.Errorf("calls are still held: %v", err)
 	}
 }
@@ -178,7 +178,7 @@ func TestSetOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	const nameless = "still used by others, who may not be named here"
-	if err := p.Delete(t.Context(), id); err == nil || !strings.EqualFold(err.Error(), nameless) {
+	if err := p.Delete(t.Context(), id, nil); err == nil || !strings.EqualFold(err.Error(), nameless) {
 		t.Errorf("Delete gives %v", err)
 	}
 	if _, err := p.Ensure(t.Context(), id, nil, planOf(t, "10.0.0.0/16")); err == nil || !strings.Contains(err.Error(), "10.0.0.0/24 is "+nameless) {
@@ -188,7 +188,7 @@ func TestSetOthers(t *testing.T) {
 	if err != nil || len(observed.Draining) != 1 || !observed.Draining[0].Users.Others {
 		t.Errorf("Ensure gives %+v, %v", observed, err)
 	}
-	if err := errors.Join(p.SetOthers(id.UID, prefix, false), p.Delete(t.Context(), id)); err != nil {
+	if err := errors.Join(p.SetOthers(id.UID, prefix, false), p.Delete(t.Context(), id, nil)); err != nil {
 		t.Error(err)
 	}
 }
@@ -220,7 +220,7 @@ func TestCopies(t *testing.T) {
 	if after := fmt.Sprint(p.Networks()); after != before {
 		t.Errorf("the provider holds %s, and held %s", after, before)
 	}
-	if err := p.Release(t.Context(), id); err != nil {
+	if err := p.Release(t.Context(), id, nil); err != nil {
 		t.Fatal(err)
 	}
 	before = fmt.Sprint(p.Released())

@@ -83,7 +83,7 @@ func TestOthersMetadataSurvives(t *testing.T) {
 	}
 	b.ensure(t, id, plan(t, "10.0.1.0/24", ""))
 	check("after a change")
-	if err := b.Release(t.Context(), id); err != nil {
+	if err := b.Release(t.Context(), id, class()); err != nil {
 		t.Fatal(err)
 	}
 	check("after Release")
@@ -118,7 +118,7 @@ func TestDeleteWaitsForOthersFinalizers(t *testing.T) {
 	b.ensure(t, id, plan(t, "10.0.0.0/24", ""))
 	b.change(t, id, func(nad *unstructured.Unstructured) { nad.SetFinalizers([]string{"example.com/hold"}) })
 	for range 2 {
-		err := b.Delete(t.Context(), id)
+		err := b.Delete(t.Context(), id, class())
 		if err == nil || providers.AsError(err).Reason != samplecrdv1.NetworkReasonPending {
 			t.Errorf("Delete gives %v, want Pending", err)
 		}
@@ -133,7 +133,7 @@ func TestDeleteWaitsForOthersFinalizers(t *testing.T) {
 	if err := control.Client.Update(t.Context(), nad); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Delete(t.Context(), id); err != nil {
+	if err := b.Delete(t.Context(), id, class()); err != nil {
 		t.Error(err)
 	}
 }
@@ -184,7 +184,7 @@ func TestTerminatingNamespace(t *testing.T) {
 		_, err := b.Ensure(t.Context(), b.identity(t), class(), plan(t, "10.0.0.0/24", ""))
 		return err
 	}, samplecrdv1.NetworkReasonBackendUnavailable, providers.RetrySlowly)
-	if err := b.Delete(t.Context(), id); err != nil {
+	if err := b.Delete(t.Context(), id, class()); err != nil {
 		t.Errorf("what is there can still be removed: %v", err)
 	}
 }

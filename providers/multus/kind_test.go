@@ -64,10 +64,10 @@ func TestMissingKind(t *testing.T) {
 			return err
 		}, samplecrdv1.NetworkReasonBackendUnavailable, providers.RetrySoon)
 		for _, id := range []providers.Identity{made, missing} {
-			if err := b.Delete(t.Context(), id); err != nil {
+			if err := b.Delete(t.Context(), id, class()); err != nil {
 				t.Errorf("%s: nothing is there, Delete gives %v", name, err)
 			}
-			if err := b.Release(t.Context(), id); err != nil {
+			if err := b.Release(t.Context(), id, class()); err != nil {
 				t.Errorf("%s: nothing is there, Release gives %v", name, err)
 			}
 		}

@@ -65,7 +65,7 @@ func New(c client.Client, live client.Reader, informers cache.Cache) *Provider {
 func (p *Provider) Limits(*samplecrdv1.NetworkClassSpec) addressing.Limits {
 	return addressing.Limits{
 		Backend: "Multus with host-local", LongestIPv4: 30, LongestIPv6: 126,
-		NoDHCP: true, OneIPv4Gateway: true, GatewaysAllOrNone: true,
+		NoDHCP: true, OneIPv4Gateway: true, GatewaysAllOrNone: true, NoImport: true,
 	}
 }
 
@@ -173,7 +173,7 @@ func (p *Provider) ensure(ctx context.Context, look view, id providers.Identity,
 
 // Delete removes the NetworkAttachmentDefinition, if it is ours. It asks the API
 // server itself: a cache that lags behind would let the Network go too early.
-func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
+func (p *Provider) Delete(ctx context.Context, id providers.Identity, _ *samplecrdv1.NetworkClassSpec) error {
 	p.seen.Delete(id.UID)
 	nad, err := p.ours(ctx, id)
 	if err != nil || nad == nil {
@@ -190,7 +190,7 @@ func (p *Provider) Delete(ctx context.Context, id providers.Identity) error {
 }
 
 // Release drops the mark from the NetworkAttachmentDefinition, if it is ours.
-func (p *Provider) Release(ctx context.Context, id providers.Identity) error {
+func (p *Provider) Release(ctx context.Context, id providers.Identity, _ *samplecrdv1.NetworkClassSpec) error {
 	p.seen.Delete(id.UID)
 	nad, err := p.ours(ctx, id)
 	if err != nil || nad == nil {

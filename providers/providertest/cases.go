@@ -127,7 +127,7 @@ var ensuring = map[string]func(*testing.T, Harness){
 			calls.Go(func() { ensure(t, h, ids[i], plan(t, fmt.Sprintf("10.%d.0.0/16", i), "")) })
 		}
 		calls.Wait()
-		if err := h.Provider.Delete(t.Context(), ids[0]); err != nil {
+		if err := h.Provider.Delete(t.Context(), ids[0], h.Class); err != nil {
 			t.Fatal(err)
 		}
 		checkNothingHeld(t, h, ids[0])
@@ -142,7 +142,7 @@ var deleting = map[string]func(*testing.T, Harness){
 		id := h.NewIdentity(t)
 		ensure(t, h, id, plan(t, "10.0.0.0/24", ""))
 		for range 3 {
-			if err := h.Provider.Delete(t.Context(), id); err != nil {
+			if err := h.Provider.Delete(t.Context(), id, h.Class); err != nil {
 				t.Fatalf("Delete: %v", err)
 			}
 			checkNothingHeld(t, h, id)
@@ -153,7 +153,7 @@ var deleting = map[string]func(*testing.T, Harness){
 	},
 	"Delete of what was never made does nothing": func(t *testing.T, h Harness) {
 		id, writes := h.NewIdentity(t), h.Writes()
-		if err := h.Provider.Delete(t.Context(), id); err != nil {
+		if err := h.Provider.Delete(t.Context(), id, h.Class); err != nil {
 			t.Fatalf("Delete: %v", err)
 		}
 		if got := h.Writes(); got != writes {
@@ -164,7 +164,7 @@ var deleting = map[string]func(*testing.T, Harness){
 		id := h.NewIdentity(t)
 		ensure(t, h, id, plan(t, "10.0.0.0/24", ""))
 		h.Remove(t, id)
-		if err := h.Provider.Delete(t.Context(), id); err != nil {
+		if err := h.Provider.Delete(t.Context(), id, h.Class); err != nil {
 			t.Fatalf("Delete: %v", err)
 		}
 	},
@@ -172,8 +172,8 @@ var deleting = map[string]func(*testing.T, Harness){
 		id, want := h.NewIdentity(t), plan(t, "10.0.0.0/24", "")
 		ensure(t, h, id, want)
 		// Release is repeated after a crash, and a Delete may follow by mistake.
-		for i, call := range []func(context.Context, providers.Identity) error{h.Provider.Release, h.Provider.Release, h.Provider.Delete} {
-			if err := call(t.Context(), id); err != nil {
+		for i, call := range []func(context.Context, providers.Identity, *samplecrdv1.NetworkClassSpec) error{h.Provider.Release, h.Provider.Release, h.Provider.Delete} {
+			if err := call(t.Context(), id, h.Class); err != nil {
 				t.Fatalf("call %d: %v", i, err)
 			}
 			checkNothingHeld(t, h, id)
@@ -188,7 +188,7 @@ var deleting = map[string]func(*testing.T, Harness){
 	},
 	"Release of what was never made does nothing": func(t *testing.T, h Harness) {
 		id, writes := h.NewIdentity(t), h.Writes()
-		if err := h.Provider.Release(t.Context(), id); err != nil {
+		if err := h.Provider.Release(t.Context(), id, h.Class); err != nil {
 			t.Fatalf("Release: %v", err)
 		}
 		if got := h.Writes(); got != writes {
@@ -201,13 +201,21 @@ var keepingApart = map[string]func(*testing.T, Harness){
 	"a foreign network in the way is a conflict, and is not touched": func(t *testing.T, h Harness) {
 		id, want := h.NewIdentity(t), plan(t, "10.0.0.0/24", "")
 		h.SetForeign(t, id, true)
+		if h.SharesNames {
+			ensure(t, h, id, want)
+			checkHeld(t, h, id, want)
+			if err := h.Provider.Delete(t.Context(), id, h.Class); err != nil || !h.ForeignIntact(t, id) {
+				t.Errorf("beside a network of its name: %v", err)
+			}
+			return
+		}
 		_, err := h.Provider.Ensure(t.Context(), id, h.Class, want)
 		checkReason(t, err, samplecrdv1.NetworkReasonConflict)
 		if got := providers.AsError(err).Retry; got != providers.RetrySlowly {
 			t.Errorf("it is retried soon")
 		}
-		for _, call := range []func(context.Context, providers.Identity) error{h.Provider.Release, h.Provider.Delete} {
-			if err := call(t.Context(), id); err != nil {
+		for _, call := range []func(context.Context, providers.Identity, *samplecrdv1.NetworkClassSpec) error{h.Provider.Release, h.Provider.Delete} {
+			if err := call(t.Context(), id, h.Class); err != nil {
 				t.Errorf("there is nothing of ours to let go: %v", err)
 			}
 		}
@@ -230,16 +238,16 @@ var keepingApart = map[string]func(*testing.T, Harness){
 			checkNothingHeld(t, h, anew)
 		}
 		checkHeld(t, h, old, before)
-		if err := h.Provider.Delete(t.Context(), anew); err != nil {
+		if err := h.Provider.Delete(t.Context(), anew, h.Class); err != nil {
 			t.Fatalf("Delete of the new one: %v", err)
 		}
 		checkHeld(t, h, old, before)
 
-		if err := h.Provider.Delete(t.Context(), old); err != nil {
+		if err := h.Provider.Delete(t.Context(), old, h.Class); err != nil {
 			t.Fatalf("Delete of the old one: %v", err)
 		}
 		ensure(t, h, anew, after)
-		if err := h.Provider.Delete(t.Context(), old); err != nil {
+		if err := h.Provider.Delete(t.Context(), old, h.Class); err != nil {
 			t.Fatalf("second Delete of the old one: %v", err)
 		}
 		checkHeld(t, h, anew, after)
@@ -248,8 +256,8 @@ var keepingApart = map[string]func(*testing.T, Harness){
 		one, want := h.NewIdentity(t), plan(t, "10.0.0.0/24", "")
 		ensure(t, h, one, want)
 		stranger := providers.Identity{UID: types.UID("00000000-0000-4000-8000-000000000000"), NamespacedName: one.NamespacedName}
-		for _, call := range []func(context.Context, providers.Identity) error{h.Provider.Release, h.Provider.Delete} {
-			if err := call(t.Context(), stranger); err != nil {
+		for _, call := range []func(context.Context, providers.Identity, *samplecrdv1.NetworkClassSpec) error{h.Provider.Release, h.Provider.Delete} {
+			if err := call(t.Context(), stranger, h.Class); err != nil {
 				t.Errorf("there is nothing of it to let go: %v", err)
 			}
 			checkHeld(t, h, one, want)
@@ -268,8 +276,8 @@ var failing = map[string]func(*testing.T, Harness){
 				_, err := h.Provider.Ensure(ctx, missing, h.Class, want)
 				return err
 			},
-			"Delete":  func() error { return h.Provider.Delete(ctx, made) },
-			"Release": func() error { return h.Provider.Release(ctx, made) },
+			"Delete":  func() error { return h.Provider.Delete(ctx, made, h.Class) },
+			"Release": func() error { return h.Provider.Release(ctx, made, h.Class) },
 		} {
 			ended := make(chan error, 1)
 			go func() { ended <- call() }()

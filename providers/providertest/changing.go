@@ -93,6 +93,19 @@ func use(t *testing.T, h Harness, id providers.Identity, prefix string, users ..
 	}
 }
 
+// named gives users as a sentence names them.
+func named(t *testing.T, h Harness, id providers.Identity, users ...string) string {
+	t.Helper()
+	var all providers.Users
+	for _, user := range users {
+		if h.Named != nil {
+			user = h.Named(t, id, user)
+		}
+		all.Named = append(all.Named, user)
+	}
+	return all.String()
+}
+
 // checkSame: the network, and every subnet that was there and is, have the ids that
 // they had.
 func checkSame(t *testing.T, before, after providers.Observed, prefixes ...netip.Prefix) {

@@ -41,8 +41,8 @@ var draining = map[string]func(*testing.T, Harness){
 		}); !reflect.DeepEqual(got, want) {
 			t.Errorf("it drains as %+v, want %+v", got, want)
 		}
-		if text := observed.Draining[0].Users.String(); text != "pod a, pod b" {
-			t.Errorf("its users are %s", text)
+		if text, want := observed.Draining[0].Users.String(), named(t, h, id, "pod a", "pod b"); text != want {
+			t.Errorf("its users are %s, want %s", text, want)
 		}
 		checkHeld(t, h, id, want, old)
 
@@ -53,7 +53,7 @@ var draining = map[string]func(*testing.T, Harness){
 			checkDraining(t, again, first)
 		}
 		use(t, h, id, first, "pod b")
-		if left := ensure(t, h, id, want); left.Draining[0].Users.String() != "pod b" {
+		if left := ensure(t, h, id, want); left.Draining[0].Users.String() != named(t, h, id, "pod b") {
 			t.Errorf("one has gone, and the users are %s", left.Draining[0].Users)
 		}
 		use(t, h, id, first)
@@ -92,7 +92,7 @@ var draining = map[string]func(*testing.T, Harness){
 		for range 2 {
 			observed, err := h.Provider.Ensure(t.Context(), id, h.Class, want)
 			checkReason(t, err, samplecrdv1.NetworkReasonInUse)
-			if failure := providers.AsError(err); failure.Retry != providers.RetrySlowly || !strings.Contains(failure.Message, first+" is still used by pod a, pod b") {
+			if failure := providers.AsError(err); failure.Retry != providers.RetrySlowly || !strings.Contains(failure.Message, first+" is still used by "+named(t, h, id, "pod a", "pod b")) {
 				t.Errorf("it says %q, retry %d", failure.Message, failure.Retry)
 			}
 			checkSame(t, made, observed)
@@ -187,19 +187,19 @@ var draining = map[string]func(*testing.T, Harness){
 		ensure(t, h, id, want)
 		use(t, h, id, second, "pod b")
 		writes := h.Writes()
-		err := h.Provider.Delete(t.Context(), id)
+		err := h.Provider.Delete(t.Context(), id, h.Class)
 		checkReason(t, err, samplecrdv1.NetworkReasonInUse)
-		if got := providers.AsError(err).Message; got != "Still used by pod a, pod b" {
+		if got := providers.AsError(err).Message; got != "Still used by "+named(t, h, id, "pod a", "pod b") {
 			t.Errorf("it says %q", got)
 		}
 		use(t, h, id, second)
-		checkReason(t, h.Provider.Delete(t.Context(), id), samplecrdv1.NetworkReasonInUse)
+		checkReason(t, h.Provider.Delete(t.Context(), id, h.Class), samplecrdv1.NetworkReasonInUse)
 		checkHeld(t, h, id, want, old)
 		if h.Writes() != writes {
 			t.Error("something was changed")
 		}
 		use(t, h, id, first)
-		if err := h.Provider.Delete(t.Context(), id); err != nil {
+		if err := h.Provider.Delete(t.Context(), id, h.Class); err != nil {
 			t.Errorf("all have gone: %v", err)
 		}
 		checkNothingHeld(t, h, id)
@@ -211,7 +211,7 @@ var draining = map[string]func(*testing.T, Harness){
 		old := held(t, h, id, first)
 		use(t, h, id, first, "pod a")
 		ensure(t, h, id, want)
-		if err := h.Provider.Release(t.Context(), id); err != nil {
+		if err := h.Provider.Release(t.Context(), id, h.Class); err != nil {
 			t.Fatal(err)
 		}
 		left := h.LeftBehind(t, id)

@@ -37,6 +37,12 @@ type Harness struct {
 	// SetUsers makes a subnet used, or free again with no users. It is nil where the
 	// backend does not know its users and carries out every change at once.
 	SetUsers func(t *testing.T, id providers.Identity, prefix netip.Prefix, users ...string)
+	// Named gives what a user that SetUsers made is called in a status; nil where it is
+	// called as SetUsers was told.
+	Named func(t *testing.T, id providers.Identity, user string) string
+	// SharesNames says that the backend can hold several networks of one name, so that
+	// a foreign one is never in the way.
+	SharesNames bool
 	// Writes counts the provider's writes to the backend since the beginning.
 	Writes func() int
 }

@@ -35,10 +35,10 @@ func (c *cloud) Ensure(ctx context.Context, id providers.Identity, class *sample
 	return observed, err
 }
 
-func (c *cloud) Delete(ctx context.Context, id providers.Identity) error {
+func (c *cloud) Delete(ctx context.Context, id providers.Identity, class *samplecrdv1.NetworkClassSpec) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.Provider.Delete(ctx, id)
+	return c.Provider.Delete(ctx, id, class)
 }
 
 // look compares what one Network has with what all others have.
