@@ -3,6 +3,7 @@ package addressing_test
 import (
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,17 +61,18 @@ var seeds = []struct{ cidr, gateway string }{
 func FuzzParse(f *testing.F) {
 	for i, seed := range seeds {
 		other := seeds[(i+1)%len(seeds)]
-		f.Add(seed.cidr, seed.gateway, seed.gateway, seed.gateway, other.gateway, other.cidr, seed.gateway, other.cidr, other.gateway, int32(1500), "Enabled")
+		f.Add(seed.cidr, seed.gateway, seed.gateway, seed.gateway, other.gateway, other.cidr, seed.gateway, other.cidr, other.gateway, int32(1500), "Enabled", seed.gateway)
 	}
-	f.Add("10.0.0.0/24", "10.0.0.1", "10.0.0.2", "10.0.0.254", "192.0.2.53", "172.16.9.9/12", "10.0.0.9", "2001:db8::1/64", "", int32(1280), "Disabled")
-	f.Add("10.0.0.0/24", "", "10.0.0.0", "10.0.0.1", "", "0.0.0.0/0", "10.0.1.9", "10.0.0.0/25", "None", int32(-1), "on")
+	f.Add("10.0.0.0/24", "10.0.0.1", "10.0.0.2", "10.0.0.254", "192.0.2.53", "172.16.9.9/12", "10.0.0.9", "2001:db8::1/64", "", int32(1280), "Disabled", "4f9a5b1e-1c5c-4b7e-9d0a-2f1f8f0c7a11")
+	f.Add("10.0.0.0/24", "", "10.0.0.0", "10.0.0.1", "", "0.0.0.0/0", "10.0.1.9", "10.0.0.0/25", "None", int32(-1), "on", "an id")
 
-	f.Fuzz(func(t *testing.T, cidr, gateway, start, end, server, destination, hop, cidr2, gateway2 string, mtu int32, dhcp string) {
+	f.Fuzz(func(t *testing.T, cidr, gateway, start, end, server, destination, hop, cidr2, gateway2 string, mtu int32, dhcp, importID string) {
 		spec := &samplecrdv1.NetworkSpec{
 			CIDR: cidr, Gateway: gateway,
 			DHCP:              new(samplecrdv1.DHCPMode(dhcp)),
 			AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: cidr2, Gateway: gateway2}},
 			MTU:               &mtu,
+			ImportID:          importID,
 		}
 		// An empty argument leaves the field out, so that little is enough to be sound.
 		if start != "" || end != "" {
@@ -99,7 +101,7 @@ func FuzzParse(f *testing.F) {
 		}
 		checkContainment(t, spec, plan)
 		checkReparse(t, plan)
-		for _, warning := range append(plan.Warnings(), allLimits.Forbids(plan)...) {
+		for _, warning := range slices.Concat(plan.Warnings(), bridgeLimits.Forbids(plan), cloudLimits.Forbids(plan)) {
 			if len(warning) > maxWarning {
 				t.Errorf("a warning of %d characters: %s", len(warning), warning)
 			}
@@ -167,7 +169,7 @@ func checkContainment(t *testing.T, spec *samplecrdv1.NetworkSpec, plan addressi
 
 // checkReparse writes a plan out in canonical form, which must mean the same.
 func checkReparse(t *testing.T, plan addressing.Plan) {
-	spec := &samplecrdv1.NetworkSpec{}
+	spec := &samplecrdv1.NetworkSpec{ImportID: plan.ImportID}
 	for i, subnet := range plan.Subnets {
 		written := samplecrdv1.SubnetSpec{CIDR: subnet.Prefix.String(), Gateway: samplecrdv1.GatewayNone}
 		if subnet.Gateway.IsValid() {
@@ -220,5 +222,5 @@ func withoutSpelling(plan addressing.Plan) addressing.Plan {
 		}
 		subnets[i] = subnet
 	}
-	return addressing.Plan{Subnets: subnets, MTU: plan.MTU}
+	return addressing.Plan{Subnets: subnets, MTU: plan.MTU, ImportID: plan.ImportID}
 }

@@ -8,8 +8,8 @@ import (
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 )
 
-// allLimits forbids all that can be forbidden.
-var allLimits = addressing.Limits{
+// bridgeLimits are those of a bridge on each node.
+var bridgeLimits = addressing.Limits{
 	Backend: "Multus with host-local", LongestIPv4: 30, LongestIPv6: 126, NoDHCP: true, OneIPv4Gateway: true, GatewaysAllOrNone: true,
 }
 
@@ -41,36 +41,36 @@ func TestForbids(t *testing.T) {
 		want   []string // the path that each sentence begins with
 	}{
 		"no limits forbid nothing":                     {addressing.Limits{}, longest(), nil},
-		"the longest IPv4 prefix is served":            {allLimits, spec("203.0.113.4/30", nil), nil},
-		"a longer IPv4 prefix is not":                  {allLimits, spec("203.0.113.4/31", nil), []string{"spec.cidr"}},
-		"AN-34: a /32 is not":                          {allLimits, spec("203.0.113.7/32", nil), []string{"spec.cidr"}},
-		"the longest IPv6 prefix is served":            {allLimits, spec("2001:db8::/126", nil), nil},
-		"a longer IPv6 prefix is not":                  {allLimits, spec("2001:db8::/127", nil), []string{"spec.cidr"}},
+		"the longest IPv4 prefix is served":            {bridgeLimits, spec("203.0.113.4/30", nil), nil},
+		"a longer IPv4 prefix is not":                  {bridgeLimits, spec("203.0.113.4/31", nil), []string{"spec.cidr"}},
+		"AN-34: a /32 is not":                          {bridgeLimits, spec("203.0.113.7/32", nil), []string{"spec.cidr"}},
+		"the longest IPv6 prefix is served":            {bridgeLimits, spec("2001:db8::/126", nil), nil},
+		"a longer IPv6 prefix is not":                  {bridgeLimits, spec("2001:db8::/127", nil), []string{"spec.cidr"}},
 		"the limit of IPv4 is none of IPv6":            {addressing.Limits{LongestIPv4: 30}, spec("2001:db8::/127", nil), nil},
 		"the limit of IPv6 is none of IPv4":            {addressing.Limits{LongestIPv6: 126}, spec("192.0.2.0/31", nil), nil},
-		"DHCP that is asked for":                       {allLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPEnabled) }), []string{"spec.dhcp"}},
-		"DHCP that is declined":                        {allLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPDisabled) }), nil},
+		"DHCP that is asked for":                       {bridgeLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPEnabled) }), []string{"spec.dhcp"}},
+		"DHCP that is declined":                        {bridgeLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPDisabled) }), nil},
 		"DHCP where there is one":                      {addressing.Limits{LongestIPv4: 30}, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) { s.DHCP = new(samplecrdv1.DHCPEnabled) }), nil},
-		"both families":                                {allLimits, subnets("10.0.0.0/24", "2001:db8::/64"), nil},
-		"several IPv6 subnets":                         {allLimits, subnets("2001:db8::/64", "2001:db8:1::/64", "2001:db8:2::/64"), nil},
-		"a second IPv4 gateway":                        {allLimits, subnets("10.0.0.0/24", "10.0.1.0/24"), []string{entry + ".gateway"}},
+		"both families":                                {bridgeLimits, subnets("10.0.0.0/24", "2001:db8::/64"), nil},
+		"several IPv6 subnets":                         {bridgeLimits, subnets("2001:db8::/64", "2001:db8:1::/64", "2001:db8:2::/64"), nil},
+		"a second IPv4 gateway":                        {bridgeLimits, subnets("10.0.0.0/24", "10.0.1.0/24"), []string{entry + ".gateway"}},
 		"a second IPv4 gateway where there can be two": {addressing.Limits{GatewaysAllOrNone: true}, subnets("10.0.0.0/24", "10.0.1.0/24"), nil},
-		"the second of IPv4, third of all":             {allLimits, subnets("10.0.0.0/24", "2001:db8::/64", "10.0.1.0/24"), []string{"spec.additionalSubnets[1].gateway"}},
-		"every further IPv4 gateway":                   {allLimits, subnets("10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"), []string{entry + ".gateway", "spec.additionalSubnets[1].gateway"}},
-		"IPv4 subnets without gateways":                {allLimits, withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"), 0, 1, 2), nil},
-		"both families without gateways":               {allLimits, withoutGateways(subnets("10.0.0.0/24", "2001:db8::/64"), 0, 1), nil},
-		"one gateway and a subnet without":             {allLimits, withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24"), 1), []string{entry + ".gateway"}},
-		"spec's own is the one without":                {allLimits, withoutGateways(subnets("10.0.0.0/24", "2001:db8::/64"), 0), []string{"spec.gateway"}},
+		"the second of IPv4, third of all":             {bridgeLimits, subnets("10.0.0.0/24", "2001:db8::/64", "10.0.1.0/24"), []string{"spec.additionalSubnets[1].gateway"}},
+		"every further IPv4 gateway":                   {bridgeLimits, subnets("10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"), []string{entry + ".gateway", "spec.additionalSubnets[1].gateway"}},
+		"IPv4 subnets without gateways":                {bridgeLimits, withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"), 0, 1, 2), nil},
+		"both families without gateways":               {bridgeLimits, withoutGateways(subnets("10.0.0.0/24", "2001:db8::/64"), 0, 1), nil},
+		"one gateway and a subnet without":             {bridgeLimits, withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24"), 1), []string{entry + ".gateway"}},
+		"spec's own is the one without":                {bridgeLimits, withoutGateways(subnets("10.0.0.0/24", "2001:db8::/64"), 0), []string{"spec.gateway"}},
 		"one without where that can be":                {addressing.Limits{OneIPv4Gateway: true}, withoutGateways(subnets("10.0.0.0/24", "10.0.1.0/24"), 1), nil},
-		"what an entry asks for is named by its place": {allLimits, subnets("2001:db8::/64", "10.0.1.0/31"), []string{entry + ".cidr"}},
-		"all at once": {allLimits, spec("10.0.0.0/31", func(s *samplecrdv1.NetworkSpec) {
+		"what an entry asks for is named by its place": {bridgeLimits, subnets("2001:db8::/64", "10.0.1.0/31"), []string{entry + ".cidr"}},
+		"all at once": {bridgeLimits, spec("10.0.0.0/31", func(s *samplecrdv1.NetworkSpec) {
 			s.DHCP = new(samplecrdv1.DHCPEnabled)
 			s.AdditionalSubnets = []samplecrdv1.SubnetSpec{
 				{CIDR: "10.0.1.0/24", DHCP: new(samplecrdv1.DHCPEnabled)},
 				{CIDR: "2001:db8::/127", Gateway: samplecrdv1.GatewayNone},
 			}
 		}), []string{"spec.cidr", "spec.dhcp", entry + ".gateway", entry + ".dhcp", "spec.additionalSubnets[1].cidr", "spec.additionalSubnets[1].gateway"}},
-		"pools, name servers, routes and an MTU are served": {allLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) {
+		"pools, name servers, routes and an MTU are served": {bridgeLimits, spec("10.0.0.0/24", func(s *samplecrdv1.NetworkSpec) {
 			s.AllocationPools, s.DNSServers, s.Routes, s.MTU = pools("10.0.0.2-10.0.0.9"), []string{"192.0.2.53"}, routes("172.16.0.0/12 via 10.0.0.9"), new(int32(1500))
 		}), nil},
 	} {
@@ -109,7 +109,7 @@ func TestForbidsNamesTheRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan, errs := addressing.Parse(tc.spec, specPath)
 			checkFaults(t, errs, nil)
-			if got := allLimits.Forbids(plan); strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
+			if got := bridgeLimits.Forbids(plan); strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

@@ -20,6 +20,8 @@ type Plan struct {
 	Subnets []Subnet
 	// MTU is the largest packet in bytes; 0 leaves it to the backend.
 	MTU int32
+	// ImportID is the backend's own name of a network to take over; "" to make one.
+	ImportID string
 }
 
 // Subnet is one address range of a Plan.

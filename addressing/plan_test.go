@@ -3,6 +3,7 @@ package addressing_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,7 +90,7 @@ func longest() *samplecrdv1.NetworkSpec {
 		return spec
 	}
 	first := subnet(0x2000)
-	spec := &samplecrdv1.NetworkSpec{CIDR: first.CIDR, DNSServers: first.DNSServers, Routes: first.Routes, DHCP: first.DHCP}
+	spec := &samplecrdv1.NetworkSpec{CIDR: first.CIDR, DNSServers: first.DNSServers, Routes: first.Routes, DHCP: first.DHCP, ImportID: strings.Repeat("x", 64)}
 	for i := range 7 {
 		spec.AdditionalSubnets = append(spec.AdditionalSubnets, subnet(0x2001+i))
 	}
@@ -104,7 +105,7 @@ func TestWarningsAreShort(t *testing.T) {
 	if got, want := len(warnings), 8+8*32; got != want {
 		t.Fatalf("%d warnings, want one for each of %d ranges", got, want)
 	}
-	for _, warning := range append(warnings, allLimits.Forbids(plan)...) {
+	for _, warning := range slices.Concat(warnings, bridgeLimits.Forbids(plan), cloudLimits.Forbids(plan)) {
 		if len(warning) > maxWarning {
 			t.Errorf("%d characters: %s", len(warning), warning)
 		}

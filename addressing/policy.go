@@ -50,6 +50,8 @@ type Policy struct {
 	// selector is nil where every namespace is selected; Nothing where it cannot be
 	// read.
 	selector labels.Selector
+	// noImport says that no network may be taken over.
+	noImport bool
 	warnings []string
 }
 
@@ -64,7 +66,10 @@ var noLength = lengths{1, 0}
 // with faults is safe to judge by: what cannot be read allows nothing.
 func ParsePolicy(class *samplecrdv1.NetworkClass) (Policy, field.ErrorList) {
 	spec, path := &class.Spec, field.NewPath("spec")
-	p := Policy{class: class.Name, leaving: class.DeletionTimestamp != nil, restricted: len(spec.AllowedCIDRs) > 0}
+	p := Policy{
+		class: class.Name, leaving: class.DeletionTimestamp != nil, restricted: len(spec.AllowedCIDRs) > 0,
+		noImport: spec.Import != samplecrdv1.ImportAllowed,
+	}
 
 	allowed, errs := p.parseRanges(spec.AllowedCIDRs, path.Child("allowedCIDRs"), rulePolicyAllowed)
 	reserved, faults := p.parseRanges(spec.ReservedCIDRs, path.Child("reservedCIDRs"), rulePolicyReserved)

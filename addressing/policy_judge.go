@@ -22,6 +22,8 @@ const (
 	RuleNamespace = "addressing/namespace"
 	// RuleClassStays: a class that is being deleted takes no new Networks.
 	RuleClassStays = "addressing/class-stays"
+	// RuleImport: a network is taken over only where its import is Allowed.
+	RuleImport = "addressing/import"
 )
 
 // Tenant is the namespace of a Network.
@@ -33,8 +35,8 @@ type Tenant struct {
 	Labels labels.Set
 }
 
-// Judge says what of plan the class does not allow, each fault at the subnet's cidr
-// or at networkClassName. A subnet that could not be read is not judged. Nothing is
+// Judge says what of plan the class does not allow, each fault at the subnet's
+// cidr, at networkClassName or at importID. A subnet that could not be read is not judged. Nothing is
 // said of other namespaces, nor of what the selector selects, which may name them.
 func (p Policy) Judge(plan Plan, tenant Tenant) field.ErrorList {
 	var errs field.ErrorList
@@ -53,7 +55,8 @@ func (p Policy) Judge(plan Plan, tenant Tenant) field.ErrorList {
 			}
 		}
 	}
-	className := plan.Subnets[0].Path.Child("networkClassName")
+	spec := plan.Subnets[0].Path
+	className := spec.Child("networkClassName")
 	if p.leaving {
 		errs = append(errs, field.Invalid(className, p.class,
 			fmt.Sprintf("NetworkClass %q is being deleted; create the Network in another class", p.class)).WithOrigin(RuleClassStays))
@@ -62,6 +65,10 @@ func (p Policy) Judge(plan Plan, tenant Tenant) field.ErrorList {
 		errs = append(errs, field.Invalid(className, p.class,
 			fmt.Sprintf("NetworkClass %q is not for namespace %q; create the Network in another class, or have the namespace given labels that its namespaceSelector selects", p.class, tenant.Namespace)).
 			WithOrigin(RuleNamespace))
+	}
+	if p.noImport && plan.ImportID != "" {
+		errs = append(errs, field.Forbidden(spec.Child("importID"),
+			fmt.Sprintf("NetworkClass %q lets no network be taken over; remove it to have one made, or have the class say import: Allowed", p.class)).WithOrigin(RuleImport))
 	}
 	return errs
 }
@@ -72,7 +79,7 @@ func Discreet(errs field.ErrorList) field.ErrorList {
 	if !slices.ContainsFunc(errs, func(fault *field.Error) bool { return fault.Origin == RuleNamespace }) {
 		return errs
 	}
-	ofClass := []string{RuleAllowedCIDRs, RuleReservedCIDRs, RulePrefixLengths, RuleOverlap, RuleOverlapAsked, RuleClusterRanges}
+	ofClass := []string{RuleAllowedCIDRs, RuleReservedCIDRs, RulePrefixLengths, RuleImport, RuleOverlap, RuleOverlapAsked, RuleClusterRanges}
 	return slices.DeleteFunc(errs, func(fault *field.Error) bool { return slices.Contains(ofClass, fault.Origin) })
 }
 

@@ -159,7 +159,7 @@ func TestDiscreet(t *testing.T) {
 	fault := func(origin string) *field.Error { return field.Invalid(specPath, "", "").WithOrigin(origin) }
 	own, foreign := fault("addressing/cidr"), fault(addressing.RuleNamespace)
 	ofClass := field.ErrorList{
-		fault(addressing.RuleAllowedCIDRs), fault(addressing.RuleReservedCIDRs), fault(addressing.RulePrefixLengths),
+		fault(addressing.RuleAllowedCIDRs), fault(addressing.RuleReservedCIDRs), fault(addressing.RulePrefixLengths), fault(addressing.RuleImport),
 		fault(addressing.RuleOverlap), fault(addressing.RuleOverlapAsked), fault(addressing.RuleClusterRanges),
 	}
 	if got := addressing.Discreet(append(field.ErrorList{own}, ofClass...)); len(got) != 1+len(ofClass) {

@@ -25,6 +25,7 @@ const (
 	ruleSubnetsApart      = "addressing/subnets-apart"
 	ruleMTU               = "addressing/mtu"
 	ruleMTUv6             = "addressing/mtu-v6"
+	ruleImportID          = "addressing/import-id"
 )
 
 // reads names the fields that each rule looks at; nothing else can change its
@@ -43,6 +44,7 @@ var reads = map[string][]string{
 	ruleSubnetsApart:      {"cidr", "additionalSubnets"},
 	ruleMTU:               {"mtu"},
 	ruleMTUv6:             {"mtu", "cidr", "additionalSubnets"},
+	ruleImportID:          {"importID"},
 	RuleOverlap:           {"cidr", "additionalSubnets", "networkClassName"},
 	RuleOverlapAsked:      {"cidr", "additionalSubnets"},
 	RuleAllowedCIDRs:      {"cidr", "networkClassName"},
@@ -51,6 +53,7 @@ var reads = map[string][]string{
 	RuleNamespace:         {"networkClassName"},
 	RuleClassStays:        {"networkClassName"},
 	RuleClusterRanges:     {"cidr", "networkClassName"},
+	RuleImport:            {"importID", "networkClassName"},
 }
 
 // Unchanged says whether every field that the rule behind fault reads is the same
@@ -102,6 +105,8 @@ func fieldOf(spec *samplecrdv1.NetworkSpec, name string) any {
 		return spec.MTU
 	case "networkClassName":
 		return spec.NetworkClassName
+	case "importID":
+		return spec.ImportID
 	}
 	return nil
 }

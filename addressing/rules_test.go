@@ -26,6 +26,7 @@ var changes = map[string]func(*samplecrdv1.NetworkSpec){
 		s.AdditionalSubnets = append(s.AdditionalSubnets, samplecrdv1.SubnetSpec{})
 	},
 	"mtu":              func(s *samplecrdv1.NetworkSpec) { s.MTU = new(int32(9000)) },
+	"importID":         func(s *samplecrdv1.NetworkSpec) { s.ImportID = "another" },
 	"networkClassName": func(s *samplecrdv1.NetworkSpec) { s.NetworkClassName = "another" },
 	"deletionPolicy":   func(s *samplecrdv1.NetworkSpec) { s.DeletionPolicy = new(samplecrdv1.DeletionRetain) },
 }
@@ -88,6 +89,8 @@ func brokenRules() map[string]broken {
 		"a namespace not selected":    {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}), "spec.networkClassName", RuleNamespace, "networkClassName"},
 		"a range of the cluster":      {of(samplecrdv1.SubnetSpec{CIDR: "10.97.1.0/24"}), "spec.cidr", RuleClusterRanges, "cidr networkClassName"},
 		"an entry of the cluster":     {with(samplecrdv1.SubnetSpec{CIDR: "10.97.1.0/24"}), "spec.additionalSubnets[0].cidr", RuleClusterRanges, "additionalSubnets networkClassName"},
+		"an id of bad text":           {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", ImportID: "an id"}, "spec.importID", ruleImportID, "importID"},
+		"an import not allowed":       {samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", ImportID: "abc"}, "spec.importID", RuleImport, "importID networkClassName"},
 		"a class that is going":       {of(samplecrdv1.SubnetSpec{CIDR: "10.0.0.0/24"}), "spec.networkClassName", RuleClassStays, "networkClassName"},
 	}
 }

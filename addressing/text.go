@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// maxImportIDLength is in characters, as the CRD has it.
+const maxImportIDLength = 64
+
 // The longest legal spellings, in characters: an IPv6 address whose last 32 bits
 // are written as IPv4 (RFC 4291 2.2), and the same with a prefix length.
 const (
@@ -109,4 +112,18 @@ func hasLeadingZero(text string) bool {
 		found = found || (len(octet) > 1 && octet[0] == '0')
 	}
 	return found
+}
+
+// parseImportID reads a backend's own name of a network. None is fine.
+func parseImportID(text string, path *field.Path) (string, *field.Error) {
+	foreign := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}
+	switch {
+	case len(text) > maxImportIDLength:
+		return "", field.TooLong(path, nil, maxImportIDLength)
+	case strings.ContainsFunc(text, foreign):
+		return "", field.Invalid(path, text, "must be the backend's own id of a network: letters, digits, '-' and '_', for example 4f9a5b1e-1c5c-4b7e-9d0a-2f1f8f0c7a11")
+	}
+	return text, nil
 }

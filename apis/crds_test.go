@@ -246,9 +246,12 @@ func TestWhatKubectlShows(t *testing.T) {
 func TestDefaultsOfTheSchema(t *testing.T) {
 	status := map[string]any{"observedGeneration": float64(-1)}
 	want := map[string]map[string]any{
-		"networks.samplecrd.k8s.io":       {".status": status},
-		"networkclasses.samplecrd.k8s.io": {".status": status, ".spec.deletionPolicy": "Delete", ".spec.multus.ipam": "HostLocal", ".spec.overlapScope": "Namespace", ".spec.clusterRanges": "Warn"},
-		"foos.samplecontroller.k8s.io":    {".status": status, ".spec.replicas": float64(1)},
+		"networks.samplecrd.k8s.io": {".status": status},
+		"networkclasses.samplecrd.k8s.io": {
+			".status": status, ".spec.deletionPolicy": "Delete", ".spec.import": "Forbidden", ".spec.overlapScope": "Namespace", ".spec.clusterRanges": "Warn",
+			".spec.multus.ipam": "HostLocal", ".spec.neutron.cloud": "openstack", ".spec.neutron.driftIntervalSeconds": float64(600),
+		},
+		"foos.samplecontroller.k8s.io": {".status": status, ".spec.replicas": float64(1)},
 	}
 	for name, crd := range readCRDs(t) {
 		got := map[string]any{}

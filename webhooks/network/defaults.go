@@ -29,6 +29,9 @@ func (w *webhook) Default(network, old *samplecrdv1.Network, known *facts) {
 		switch {
 		case old != nil:
 			spec.DeletionPolicy = old.Spec.DeletionPolicy
+		case spec.ImportID != "":
+			// It was there before the Network, and outlives it.
+			spec.DeletionPolicy = new(samplecrdv1.DeletionRetain)
 		case known.class != nil && known.class.Spec.DeletionPolicy != "":
 			spec.DeletionPolicy = new(known.class.Spec.DeletionPolicy)
 		}

@@ -21,6 +21,8 @@ func FuzzDefault(f *testing.F) {
 		`{"cidr":["10.0.0.0/16"]}`,
 		`{"cidr":"10.0.0.0/24","colour":"blue","mtu":1e3,"additionalSubnets":[{"cidr":"2001:db8::/64","gateway":""}]}`,
 		`{"cidr":"10.0.0.0/24","networkClassName":"","deletionPolicy":""}`,
+		`{"cidr":"10.0.0.0/24","importID":"4f9a5b1e-1c5c-4b7e-9d0a-2f1f8f0c7a11"}`,
+		`{"cidr":"10.0.0.0/24","importID":"a/b","deletionPolicy":null}`,
 		`{"CIDR":"10.0.0.0/24","cidr":"10.0.0/24","cidr":"10.0.0.0/25"}`,
 		`{}`, `null`, `[]`, `"10.0.0.0/24"`, `1`,
 	} {

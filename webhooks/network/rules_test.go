@@ -99,6 +99,13 @@ func TestDefault(t *testing.T) {
 		"a class without a policy has none to give": {
 			object: network(), class: class("plain", ""), want: network(className("plain")),
 		},
+		"without a class a network that is taken over is kept": {object: network(imports("abc")), want: network(imports("abc"), policy(samplecrdv1.DeletionRetain))},
+		"whatever the class's policy": {
+			object: network(imports("abc")), class: class("standard", samplecrdv1.DeletionDelete),
+			want: network(imports("abc"), className("standard"), policy(samplecrdv1.DeletionRetain)),
+		},
+		"unless the Network says otherwise":     {object: network(imports("abc"), policy(samplecrdv1.DeletionDelete)), want: network(imports("abc"), policy(samplecrdv1.DeletionDelete))},
+		"on update of one it is what is stored": {object: network(imports("abc")), old: network(imports("abc"), policy(samplecrdv1.DeletionDelete)), want: network(imports("abc"), policy(samplecrdv1.DeletionDelete))},
 		"on update an absent class and policy are what is stored": {
 			object: network(mtu(1400)), old: network(className("old"), policy(samplecrdv1.DeletionRetain)), class: class("old", samplecrdv1.DeletionDelete),
 			want: network(mtu(1400), className("old"), policy(samplecrdv1.DeletionRetain)),
@@ -163,6 +170,8 @@ func allowing(change func(*samplecrdv1.NetworkClass)) *facts {
 func TestValidate(t *testing.T) {
 	narrow := allowing(func(c *samplecrdv1.NetworkClass) { c.Spec.AllowedCIDRs = []string{"172.16.0.0/12"} })
 	going := allowing(func(c *samplecrdv1.NetworkClass) { c.DeletionTimestamp = &metav1.Time{} })
+	plain := allowing(func(*samplecrdv1.NetworkClass) {})
+	importer := allowing(func(c *samplecrdv1.NetworkClass) { c.Spec.Import = samplecrdv1.ImportAllowed })
 	foreign := allowing(func(c *samplecrdv1.NetworkClass) {
 		c.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "blue"}}
 	})
@@ -178,6 +187,11 @@ func TestValidate(t *testing.T) {
 		"every fault at once":                   {network(cidr("x"), gateway("y"), mtu(1)), &facts{}, invalid("cidr", "gateway", "mtu")},
 		"a range of another Network":            {network(), rival, invalid("cidr")},
 		"a range that the class does not allow": {network(), narrow, invalid("cidr")},
+		"an import that it does not allow":      {network(imports("abc")), plain, []fault{{field.ErrorTypeForbidden, "spec.importID"}}},
+		"an import that it allows":              {network(imports("abc")), importer, nil},
+		"an import without a class":             {network(imports("abc")), &facts{}, nil},
+		"an id that is none":                    {network(imports("a/b")), importer, invalid("importID")},
+		"a namespace that is told nothing else": {network(imports("abc")), foreign, invalid("networkClassName")},
 		"a namespace that it does not select":   {network(), foreign, invalid("networkClassName")},
 		"a class that is being deleted":         {network(), going, invalid("networkClassName")},
 		"a class of a bad name":                 {network(className("Not A Name")), &facts{}, invalid("networkClassName")},
@@ -229,30 +243,6 @@ func TestWarnings(t *testing.T) {
 				if !strings.Contains(warnings[i], want) || len(warnings[i]) > 256 || strings.HasPrefix(warnings[i], "Warning") {
 					t.Errorf("%d characters, want %q in it: %q", len(warnings[i]), want, warnings[i])
 				}
-			}
-		})
-	}
-}
-
-// The same sentence, whether the user wrote the gateway or it was chosen: they
-// must not look in their manifest for what is not there.
-func TestMessageNamesAChosenGateway(t *testing.T) {
-	for name, tc := range map[string]struct{ gateway, want string }{
-		"one that was written": {"10.0.0.1", "must not hold the gateway 10.0.0.1;"},
-		"one that was chosen":  {"", "must not hold the gateway, which is chosen since none is set, 10.0.0.1;"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			object, known := network(gateway(tc.gateway), pools("10.0.0.1-10.0.0.9")), &facts{}
-			(&webhook{}).Default(object, nil, known)
-			_, errs := (&webhook{}).Validate(object, nil, known)
-			if got := faultsOf(errs); !reflect.DeepEqual(got, invalid("allocationPools[0]")) {
-				t.Fatalf("got %v", errs)
-			}
-			if got := errs[0].Detail; !strings.Contains(got, tc.want) {
-				t.Errorf("%q does not say %q", got, tc.want)
-			}
-			if object.Spec.Gateway != "10.0.0.1" {
-				t.Errorf("the object's gateway is %q", object.Spec.Gateway)
 			}
 		})
 	}

@@ -107,11 +107,36 @@ func TestGatewayBesideABadRange(t *testing.T) {
 	}
 }
 
+// The same sentence, whether the user wrote the gateway or it was chosen: they
+// must not look in their manifest for what is not there.
+func TestMessageNamesAChosenGateway(t *testing.T) {
+	for name, tc := range map[string]struct{ gateway, want string }{
+		"one that was written": {"10.0.0.1", "must not hold the gateway 10.0.0.1;"},
+		"one that was chosen":  {"", "must not hold the gateway, which is chosen since none is set, 10.0.0.1;"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object, known := network(gateway(tc.gateway), pools("10.0.0.1-10.0.0.9")), &facts{}
+			(&webhook{}).Default(object, nil, known)
+			_, errs := (&webhook{}).Validate(object, nil, known)
+			if got := faultsOf(errs); !reflect.DeepEqual(got, invalid("allocationPools[0]")) {
+				t.Fatalf("got %v", errs)
+			}
+			if got := errs[0].Detail; !strings.Contains(got, tc.want) {
+				t.Errorf("%q does not say %q", got, tc.want)
+			}
+			if object.Spec.Gateway != "10.0.0.1" {
+				t.Errorf("the object's gateway is %q", object.Spec.Gateway)
+			}
+		})
+	}
+}
+
 // Rule 8: what is stored already never blocks a change of something else.
 func TestRatcheting(t *testing.T) {
 	rival := claimed("10.0.0.0/16")
 	narrow := allowing(func(c *samplecrdv1.NetworkClass) { c.Spec.AllowedCIDRs = []string{"172.16.0.0/12"} })
 	going := allowing(func(c *samplecrdv1.NetworkClass) { c.DeletionTimestamp = &metav1.Time{} })
+	plain := allowing(func(*samplecrdv1.NetworkClass) {})
 	unsupported := []fault{{field.ErrorTypeNotSupported, "spec.deletionPolicy"}}
 	for name, tc := range map[string]struct {
 		old, object *samplecrdv1.Network
@@ -148,6 +173,9 @@ func TestRatcheting(t *testing.T) {
 		"a class of bad name stays while the MTU changes":     {network(className("X_")), network(className("X_"), mtu(1400)), nil, nil},
 		"a policy of bad name stays while the MTU changes":    {network(policy("Keep")), network(policy("Keep"), mtu(1400)), nil, nil},
 		"a policy of bad name may not become another":         {network(policy("Keep")), network(policy("Hold")), nil, unsupported},
+		"an import no longer allowed, and another MTU":        {network(imports("abc")), network(imports("abc"), mtu(1400)), plain, nil},
+		"an import, and a class that does not allow it":       {network(imports("abc")), network(imports("abc"), className("standard")), plain, []fault{{field.ErrorTypeForbidden, "spec.importID"}}},
+		"a bad id stays while the MTU changes":                {network(imports("a/b")), network(imports("a/b"), mtu(1400)), nil, nil},
 		"only what is new is refused":                         {network(cidr("x")), network(cidr("x"), mtu(1)), nil, invalid("mtu")},
 	} {
 		t.Run(name, func(t *testing.T) {

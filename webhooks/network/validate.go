@@ -29,6 +29,7 @@ func (w *webhook) Validate(network, old *samplecrdv1.Network, known *facts) ([]s
 			return unchanged(fault, &old.Spec, &network.Spec)
 		})
 		errs = append(errs, validateClassUnchanged(&network.Spec, &old.Spec)...)
+		errs = append(errs, validateImportUnchanged(&network.Spec, &old.Spec)...)
 		explainOwnership(errs, network, old)
 	}
 	if len(errs) > 0 {
@@ -105,6 +106,15 @@ func validateClassUnchanged(spec, old *samplecrdv1.NetworkSpec) field.ErrorList 
 	}
 	return field.ErrorList{field.Invalid(specPath.Child("networkClassName"), gate.Clip(spec.NetworkClassName, validation.DNS1123SubdomainMaxLength),
 		fmt.Sprintf("cannot be changed once it is set; write %s, or create another Network in the other class", old.NetworkClassName))}
+}
+
+// validateImportUnchanged holds fast which network a Network took over, if any.
+func validateImportUnchanged(spec, old *samplecrdv1.NetworkSpec) field.ErrorList {
+	if spec.ImportID == old.ImportID {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(specPath.Child("importID"), gate.Clip(spec.ImportID, maxNamed),
+		"cannot be changed, added or removed; create another Network")}
 }
 
 // explainOwnership tells a user who moved the CIDR away from a gateway of their

@@ -19,7 +19,10 @@ func object(spec string) []byte {
 }
 
 // constants are what the schema fills in.
-const constants = `"overlapScope":"Namespace","clusterRanges":"Warn","deletionPolicy":"Delete"}`
+const constants = `"overlapScope":"Namespace","clusterRanges":"Warn","import":"Forbidden","deletionPolicy":"Delete"}`
+
+// cloud is sound and of Neutron, after the schema's defaults.
+const cloud = `{"provider":"Neutron","neutron":{"credentialsSecretName":"openstack","cloud":"openstack","driftIntervalSeconds":600},` + constants
 
 const sound = `{"provider":"Multus","multus":{"type":"Bridge","ipam":"HostLocal"},` + constants
 
@@ -29,6 +32,9 @@ func TestNoPatch(t *testing.T) {
 	for name, tc := range map[string]struct{ object, old []byte }{
 		"a create":                         {object(sound), nil},
 		"fields that this build knows not": {object(`{"provider":"Multus","multus":{"type":"Bridge","ipam":"HostLocal","colour":"blue"},"allowedCIDRs":[],"allowed":[],` + constants), nil},
+		"a create of Neutron":              {object(cloud), nil},
+		"fields of neutron that are empty": {object(strings.Replace(cloud, `"cloud"`, `"projectID":"","networkType":"","physicalNetwork":"","colour":"blue","cloud"`, 1)), nil},
+		"an update of Neutron":             {object(strings.Replace(cloud, `600`, `60`, 1)), object(cloud)},
 		"an update":                        {object(strings.Replace(sound, `"Delete"`, `"Retain"`, 1)), object(sound)},
 		"an update that changes nothing":   {object(`{"provider":"bad"}`), object(`{"provider":"bad"}`)},
 	} {
@@ -55,6 +61,8 @@ func TestRefusal(t *testing.T) {
 		"a provider without its part": {object(`{"provider":"Multus",` + constants), nil, []string{"spec.multus"}},
 		"a policy with two faults":    {object(strings.Replace(sound, `"clusterRanges"`, `"allowedCIDRs":["10.0.0.0"],"prefixLengths":{"ipv4":{"min":33}},"clusterRanges"`, 1)), nil, []string{"spec.allowedCIDRs[0]", "spec.prefixLengths.ipv4.min"}},
 		"a scope that is changed":     {object(strings.Replace(sound, `"Namespace"`, `"Class"`, 1)), object(sound), []string{"spec.overlapScope"}},
+		"Neutron without its part":    {object(`{"provider":"Neutron",` + constants), nil, []string{"spec.neutron"}},
+		"Neutron in another cloud":    {object(strings.Replace(cloud, `"cloud":"openstack"`, `"cloud":"other","segmentationID":7`, 1)), object(cloud), []string{"spec.neutron.segmentationID", "spec.neutron.cloud", "spec.neutron.segmentationID"}},
 		"a VLAN that is only added":   {object(strings.Replace(sound, `"type"`, `"vlanID":7,"type"`, 1)), object(sound), []string{"spec.multus"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,6 +83,7 @@ func TestWrongType(t *testing.T) {
 		"provider":         `{"provider":1}`,
 		"multus":           `{"provider":"Multus","multus":"Bridge"}`,
 		"vlanID":           `{"provider":"Multus","multus":{"type":"Bridge","vlanID":"7"}}`,
+		"segmentationID":   `{"provider":"Neutron","neutron":{"credentialsSecretName":"x","segmentationID":"7"}}`,
 		"allowedCIDRs":     `{"provider":"Multus","allowedCIDRs":"10.0.0.0/8"}`,
 		"ipv4":             `{"provider":"Multus","prefixLengths":{"ipv4":24}}`,
 		"matchExpressions": `{"provider":"Multus","namespaceSelector":{"matchExpressions":{}}}`,

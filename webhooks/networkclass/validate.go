@@ -2,6 +2,7 @@ package networkclass
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -32,8 +33,10 @@ func (*webhook) Validate(class, old *samplecrdv1.NetworkClass, _ facts) ([]strin
 }
 
 var (
+	multusPath         = specPath.Child("multus")
 	overlapScopePath   = specPath.Child("overlapScope")
 	clusterRangesPath  = specPath.Child("clusterRanges")
+	importPath         = specPath.Child("import")
 	deletionPolicyPath = specPath.Child("deletionPolicy")
 )
 
@@ -41,13 +44,18 @@ var (
 // absent, so that an empty value was written as such.
 func judge(class *samplecrdv1.NetworkClass) (addressing.Policy, field.ErrorList) {
 	spec := &class.Spec
+	errs := mandatory(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus, samplecrdv1.ProviderNeutron)
 	if equality.Semantic.DeepEqual(*spec, samplecrdv1.NetworkClassSpec{}) {
 		// There is no spec, and so nothing that the schema filled in.
-		return addressing.Policy{}, mandatory(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus)
+		return addressing.Policy{}, errs
 	}
-	errs := mandatory(specPath.Child("provider"), spec.Provider, samplecrdv1.ProviderMultus)
-	if spec.Provider == samplecrdv1.ProviderMultus {
-		errs = append(errs, validateMultus(spec.Multus, specPath.Child("multus"))...)
+	switch spec.Provider {
+	case samplecrdv1.ProviderMultus:
+		errs = append(errs, validateMultus(spec.Multus)...)
+		errs = append(errs, foreign(spec.Neutron, neutronPath, spec.Provider)...)
+	case samplecrdv1.ProviderNeutron:
+		errs = append(errs, foreign(spec.Multus, multusPath, spec.Provider)...)
+		errs = append(errs, validateNeutron(spec.Neutron)...)
 	}
 	errs = append(errs, gate.OneOf(overlapScopePath, spec.OverlapScope,
 		samplecrdv1.OverlapNamespace, samplecrdv1.OverlapClass, samplecrdv1.OverlapNone)...)
@@ -55,6 +63,7 @@ func judge(class *samplecrdv1.NetworkClass) (addressing.Policy, field.ErrorList)
 	errs = append(errs, faults...)
 	errs = append(errs, gate.OneOf(clusterRangesPath, spec.ClusterRanges,
 		samplecrdv1.ClusterRangesWarn, samplecrdv1.ClusterRangesForbid, samplecrdv1.ClusterRangesIgnore)...)
+	errs = append(errs, gate.OneOf(importPath, spec.Import, samplecrdv1.ImportForbidden, samplecrdv1.ImportAllowed)...)
 	return policy, append(errs, gate.OneOf(deletionPolicyPath, spec.DeletionPolicy, samplecrdv1.DeletionDelete, samplecrdv1.DeletionRetain)...)
 }
 
@@ -65,16 +74,31 @@ func unchanged(fault *field.Error, before, after *samplecrdv1.NetworkClassSpec) 
 		return before.OverlapScope == after.OverlapScope
 	case clusterRangesPath.String():
 		return before.ClusterRanges == after.ClusterRanges
+	case importPath.String():
+		return before.Import == after.Import
 	case deletionPolicyPath.String():
 		return before.DeletionPolicy == after.DeletionPolicy
 	}
 	if fault.Origin != "" {
 		return addressing.PolicyUnchanged(fault, before, after)
 	}
+	if strings.HasPrefix(fault.Field, neutronPath.String()) {
+		return neutronUnchanged(fault, before, after)
+	}
 	return before.Provider == after.Provider && equality.Semantic.DeepEqual(before.Multus, after.Multus)
 }
 
-func validateMultus(multus *samplecrdv1.MultusSpec, path *field.Path) field.ErrorList {
+// foreign refuses the member of another provider.
+func foreign[T any](member *T, path *field.Path, provider samplecrdv1.ProviderType) field.ErrorList {
+	if member == nil {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(path, fmt.Sprintf("remove it, since provider is %s", provider))}
+}
+
+// validateMultus judges the member of provider Multus.
+func validateMultus(multus *samplecrdv1.MultusSpec) field.ErrorList {
+	path := multusPath
 	if multus == nil {
 		return field.ErrorList{field.Required(path, "set it, for example to {type: Bridge}, since provider is Multus")}
 	}
@@ -93,17 +117,22 @@ func mandatory[T ~string](path *field.Path, value T, known ...T) field.ErrorList
 	return gate.OneOf(path, value, known...)
 }
 
+// unchangeable is said of what is held fast.
+const unchangeable = "cannot be changed; create another NetworkClass"
+
 // validateUnchanged holds the backend and the scope fast: Networks that exist were
 // made by the one and admitted by the other.
 func validateUnchanged(spec, old *samplecrdv1.NetworkClassSpec) field.ErrorList {
-	const remedy = "cannot be changed; create another NetworkClass"
 	var errs field.ErrorList
 	if spec.Provider != old.Provider {
-		errs = append(errs, field.Invalid(specPath.Child("provider"), gate.Clip(string(spec.Provider), maxEcho), remedy))
+		errs = append(errs, field.Invalid(specPath.Child("provider"), gate.Clip(string(spec.Provider), maxEcho), unchangeable))
 	}
-	if old.Multus != nil && !equality.Semantic.DeepEqual(spec.Multus, old.Multus) {
-		errs = append(errs, field.Forbidden(specPath.Child("multus"), remedy))
+	// One that stands beside another provider may go.
+	gone := spec.Multus == nil && old.Provider == samplecrdv1.ProviderNeutron
+	if old.Multus != nil && !gone && !equality.Semantic.DeepEqual(spec.Multus, old.Multus) {
+		errs = append(errs, field.Forbidden(multusPath, unchangeable))
 	}
+	errs = append(errs, validateNeutronUnchanged(spec, old)...)
 	if old.OverlapScope != "" && spec.OverlapScope != old.OverlapScope {
 		errs = append(errs, field.Invalid(overlapScopePath, gate.Clip(string(spec.OverlapScope), maxEcho),
 			fmt.Sprintf("cannot be changed, and is Namespace where it is left out; write %s, or create another NetworkClass", old.OverlapScope)))

@@ -23,6 +23,7 @@ func class(changes ...change) *samplecrdv1.NetworkClass {
 		Multus:         &samplecrdv1.MultusSpec{Type: samplecrdv1.MultusBridge, IPAM: samplecrdv1.IPAMHostLocal},
 		OverlapScope:   samplecrdv1.OverlapNamespace,
 		ClusterRanges:  samplecrdv1.ClusterRangesWarn,
+		Import:         samplecrdv1.ImportForbidden,
 		DeletionPolicy: samplecrdv1.DeletionDelete,
 	}
 	for _, change := range changes {
@@ -45,6 +46,10 @@ func scope(o samplecrdv1.OverlapScope) change {
 
 func clusterRanges(c samplecrdv1.ClusterRangesPolicy) change {
 	return func(s *samplecrdv1.NetworkClassSpec) { s.ClusterRanges = c }
+}
+
+func imports(i samplecrdv1.ImportPolicy) change {
+	return func(s *samplecrdv1.NetworkClassSpec) { s.Import = i }
 }
 
 func allows(cidrs ...string) change {
@@ -113,7 +118,7 @@ func TestValidate(t *testing.T) {
 		"the last VLAN":                 {class(vlan(4094)), nil},
 		"Retain":                        {class(policy(samplecrdv1.DeletionRetain)), nil},
 		"no provider":                   {class(provider("")), []fault{required("spec.provider")}},
-		"a provider that is not there":  {class(provider("Neutron"), noMultus), []fault{unknown("spec.provider")}},
+		"a provider that is not there":  {class(provider("Carrier"), noMultus), []fault{unknown("spec.provider")}},
 		"a provider in lower case":      {class(provider("multus")), []fault{unknown("spec.provider")}},
 		"a huge provider":               {class(provider(samplecrdv1.ProviderType(huge))), []fault{unknown("spec.provider")}},
 		"Multus without its part":       {class(noMultus), []fault{required("spec.multus")}},
@@ -132,17 +137,20 @@ func TestValidate(t *testing.T) {
 		"Ignore":                        {class(clusterRanges(samplecrdv1.ClusterRangesIgnore)), nil},
 		"ranges of no known policy":     {class(clusterRanges("Refuse")), []fault{unknown("spec.clusterRanges")}},
 		"no policy for ranges":          {class(clusterRanges("")), []fault{unknown("spec.clusterRanges")}},
+		"Allowed":                       {class(imports(samplecrdv1.ImportAllowed)), nil},
+		"an import of no known policy":  {class(imports("Always")), []fault{unknown("spec.import")}},
+		"no policy for imports":         {class(imports("")), []fault{unknown("spec.import")}},
 		"a whole policy":                {class(allows("10.0.0.0/8", "2001:db8::/32"), reserves("10.96.0.0/12"), longest(28, 64), selects("team", "a")), nil},
 		"an allowed range that is none": {class(allows("10.0.0.0")), []fault{invalid("spec.allowedCIDRs[0]")}},
 		"nothing that is left":          {class(allows("10.0.0.0/8"), reserves("10.0.0.0/8")), []fault{invalid("spec.allowedCIDRs[0]")}},
 		"a huge label":                  {class(selects("team", huge)), []fault{invalid("spec.namespaceSelector.matchLabels")}},
 		"every fault at once": {
 			class(policy("Keep"), multus(func(m *samplecrdv1.MultusSpec) { m.Type, m.IPAM, m.VLANID = "x", "y", new(int32(-1)) }),
-				scope("x"), allows("x"), reserves("y"), longest(33, 129), selects("team", "?"), clusterRanges("x")),
+				scope("x"), allows("x"), reserves("y"), longest(33, 129), selects("team", "?"), clusterRanges("x"), imports("x")),
 			[]fault{
 				unknown("spec.multus.type"), invalid("spec.multus.vlanID"), unknown("spec.multus.ipam"), unknown("spec.overlapScope"),
 				invalid("spec.allowedCIDRs[0]"), invalid("spec.reservedCIDRs[0]"), invalid("spec.prefixLengths.ipv4.max"), invalid("spec.prefixLengths.ipv6.max"),
-				invalid("spec.namespaceSelector.matchLabels"), unknown("spec.clusterRanges"), unknown("spec.deletionPolicy"),
+				invalid("spec.namespaceSelector.matchLabels"), unknown("spec.clusterRanges"), unknown("spec.import"), unknown("spec.deletionPolicy"),
 			},
 		},
 	} {
@@ -164,7 +172,7 @@ func TestValidateUpdate(t *testing.T) {
 		want        []fault
 	}{
 		"the policy may change":                      {class(), class(policy(samplecrdv1.DeletionRetain)), nil},
-		"the provider may not":                       {class(), class(provider("Neutron")), []fault{unknown("spec.provider"), invalid("spec.provider")}},
+		"the provider may not":                       {class(), class(provider("Carrier")), []fault{unknown("spec.provider"), invalid("spec.provider")}},
 		"a VLAN may not be added":                    {class(), class(vlan(100)), []fault{forbidden("spec.multus")}},
 		"a VLAN may not be changed":                  {class(vlan(100)), class(vlan(101)), []fault{forbidden("spec.multus")}},
 		"a VLAN may not be taken off":                {class(vlan(100)), class(), []fault{forbidden("spec.multus")}},
@@ -183,7 +191,7 @@ func TestValidateUpdate(t *testing.T) {
 		"a bad scope stays while the policy changes": {class(scope("x")), class(scope("x"), allows("10.0.0.0/8")), nil},
 		"every policy may change": {
 			class(allows("10.0.0.0/8"), reserves("10.1.0.0/16"), longest(28, 64), selects("team", "a")),
-			class(allows("172.16.0.0/12"), reserves("10.0.0.0/8"), longest(24, 56), selects("team", "b"), clusterRanges(samplecrdv1.ClusterRangesForbid)), nil,
+			class(allows("172.16.0.0/12"), reserves("10.0.0.0/8"), longest(24, 56), selects("team", "b"), clusterRanges(samplecrdv1.ClusterRangesForbid), imports(samplecrdv1.ImportAllowed)), nil,
 		},
 		"every policy may be taken off":                   {class(allows("10.0.0.0/8"), reserves("10.1.0.0/16"), longest(28, 64), selects("team", "a")), class(), nil},
 		"a bad range stays while another field changes":   {class(allows("x")), class(allows("x"), reserves("10.0.0.0/8"), longest(28, 64), selects("team", "a")), nil},
@@ -195,8 +203,10 @@ func TestValidateUpdate(t *testing.T) {
 		"a bad selector stays while ranges change":        {class(selects("team", "?")), class(selects("team", "?"), clusterRanges(samplecrdv1.ClusterRangesIgnore)), nil},
 		"bad ranges of the cluster stay while others do":  {class(clusterRanges("x")), class(clusterRanges("x"), allows("10.0.0.0/8")), nil},
 		"bad ranges of the cluster may not become others": {class(clusterRanges("x")), class(clusterRanges("y")), []fault{unknown("spec.clusterRanges")}},
+		"a bad import stays while ranges change":          {class(imports("x")), class(imports("x"), allows("10.0.0.0/8")), nil},
+		"a bad import may not become another":             {class(imports("x")), class(imports("y")), []fault{unknown("spec.import")}},
 		"one bad field hides no fault of another":         {class(allows("x")), class(allows("x"), reserves("y")), []fault{invalid("spec.reservedCIDRs[0]")}},
-		"an unknown provider stays while policy changes":  {class(provider("Neutron")), class(provider("Neutron"), policy(samplecrdv1.DeletionRetain)), nil},
+		"an unknown provider stays while policy changes":  {class(provider("Carrier")), class(provider("Carrier"), policy(samplecrdv1.DeletionRetain)), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errs := (&webhook{}).Validate(tc.object, tc.old, facts{})

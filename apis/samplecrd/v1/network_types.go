@@ -66,7 +66,7 @@ type NetworkList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway) || size(self.gateway) == 0 || self.gateway == 'None' || !isIP(self.gateway) || !isCIDR(self.cidr) || cidr(self.cidr).containsIP(self.gateway) || (oldSelf.hasValue() && oldSelf.value().cidr == self.cidr && has(oldSelf.value().gateway) && oldSelf.value().gateway == self.gateway)",optionalOldSelf=true,fieldPath=".gateway",message="must be an address inside cidr; set it to one, or remove it to have the first usable address chosen"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().networkClassName) || size(oldSelf.value().networkClassName) == 0 || (has(self.networkClassName) && self.networkClassName == oldSelf.value().networkClassName)",optionalOldSelf=true,fieldPath=".networkClassName",message="cannot be changed once it is set; create another Network in the other class"
-// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || (has(self.importID) == has(oldSelf.value().importID) && (!has(self.importID) || self.importID == oldSelf.value().importID))",optionalOldSelf=true,fieldPath=".importID",message="cannot be changed, added or removed; create another Network"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || ((has(self.importID) && size(self.importID) > 0) == (has(oldSelf.value().importID) && size(oldSelf.value().importID) > 0) && (!has(self.importID) || !has(oldSelf.value().importID) || self.importID == oldSelf.value().importID))",optionalOldSelf=true,fieldPath=".importID",message="cannot be changed, added or removed; create another Network"
 type NetworkSpec struct {
 	// cidr is the address range, IPv4 or IPv6: an address, a slash and a prefix
 	// length of at least 1, at most 49 characters. No spaces, no leading zeros in
@@ -145,11 +145,10 @@ type NetworkSpec struct {
 	// over, instead of another made. It must be of the class's own project, belong to
 	// no Network, and agree with the rest of this spec. The class must allow it. At
 	// most 64 letters, digits, '-' and '_'. Cannot be changed, added or removed.
-	// Default: none.
+	// Absent or "": none.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]*$`
 	ImportID string `json:"importID,omitempty"`
 
 	// deletionPolicy says what becomes of the real network when the Network is

@@ -59,8 +59,10 @@ type NetworkClassList struct {
 // +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || self.provider == oldSelf.value().provider",optionalOldSelf=true,fieldPath=".provider",message="cannot be changed; create another NetworkClass"
 // +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().overlapScope) || (has(self.overlapScope) && self.overlapScope == oldSelf.value().overlapScope)",optionalOldSelf=true,fieldPath=".overlapScope",message="cannot be changed; create another NetworkClass"
 // +kubebuilder:validation:XValidation:rule="self.provider != 'Neutron' || has(self.neutron) || (oldSelf.hasValue() && oldSelf.value().provider == self.provider && !has(oldSelf.value().neutron))",optionalOldSelf=true,fieldPath=".neutron",reason=FieldValueRequired,message="is required when provider is Neutron"
-// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().neutron) || has(self.neutron)",optionalOldSelf=true,fieldPath=".neutron",message="cannot be removed; create another NetworkClass"
-// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().multus) || (has(self.multus) && self.multus == oldSelf.value().multus)",optionalOldSelf=true,fieldPath=".multus",message="cannot be changed; create another NetworkClass"
+// +kubebuilder:validation:XValidation:rule="self.provider != 'Neutron' || !has(self.multus) || (oldSelf.hasValue() && oldSelf.value().provider == self.provider && has(oldSelf.value().multus))",optionalOldSelf=true,fieldPath=".multus",reason=FieldValueForbidden,message="must be left out when provider is Neutron"
+// +kubebuilder:validation:XValidation:rule="self.provider != 'Multus' || !has(self.neutron) || (oldSelf.hasValue() && oldSelf.value().provider == self.provider && has(oldSelf.value().neutron))",optionalOldSelf=true,fieldPath=".neutron",reason=FieldValueForbidden,message="must be left out when provider is Multus"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().multus) || (has(self.multus) ? self.multus == oldSelf.value().multus : oldSelf.value().provider == 'Neutron')",optionalOldSelf=true,fieldPath=".multus",message="cannot be changed; create another NetworkClass"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || !has(oldSelf.value().neutron) || has(self.neutron) || oldSelf.value().provider == 'Multus'",optionalOldSelf=true,fieldPath=".neutron",message="cannot be removed; create another NetworkClass"
 type NetworkClassSpec struct {
 	// provider is the backend that makes Networks of this class real. Multus: a
 	// NetworkAttachmentDefinition that Pods attach to. Neutron: an OpenStack network.
@@ -264,91 +266,6 @@ type MultusIPAM string
 // IPAMHostLocal is the CNI plugin "host-local"; it serves nothing longer than a
 // /30 or a /126.
 const IPAMHostLocal MultusIPAM = "HostLocal"
-
-// NeutronSpec says in which cloud a class's networks are made, and how.
-//
-// +kubebuilder:validation:XValidation:rule="self.credentialsSecretName == oldSelf.credentialsSecretName",fieldPath=".credentialsSecretName",message="cannot be changed; change the Secret, or create another NetworkClass"
-// +kubebuilder:validation:XValidation:rule="has(self.cloud) == has(oldSelf.cloud) && (!has(self.cloud) || self.cloud == oldSelf.cloud)",fieldPath=".cloud",message="cannot be changed; create another NetworkClass"
-// +kubebuilder:validation:XValidation:rule="has(self.projectID) == has(oldSelf.projectID) && (!has(self.projectID) || self.projectID == oldSelf.projectID)",fieldPath=".projectID",message="cannot be changed; create another NetworkClass"
-// +kubebuilder:validation:XValidation:rule="has(self.networkType) == has(oldSelf.networkType) && (!has(self.networkType) || self.networkType == oldSelf.networkType)",fieldPath=".networkType",message="cannot be changed; create another NetworkClass"
-// +kubebuilder:validation:XValidation:rule="has(self.physicalNetwork) == has(oldSelf.physicalNetwork) && (!has(self.physicalNetwork) || self.physicalNetwork == oldSelf.physicalNetwork)",fieldPath=".physicalNetwork",message="cannot be changed; create another NetworkClass"
-// +kubebuilder:validation:XValidation:rule="has(self.segmentationID) == has(oldSelf.segmentationID) && (!has(self.segmentationID) || self.segmentationID == oldSelf.segmentationID)",fieldPath=".segmentationID",message="cannot be changed; create another NetworkClass"
-type NeutronSpec struct {
-	// credentialsSecretName names a Secret in the manager's own namespace. Its key
-	// clouds.yaml is such a file (openstacksdk configuration), with every way to
-	// authenticate that it can say and a region; its optional key cacert holds the
-	// certificates (PEM) of who signed the cloud's. Cannot be changed; the Secret's
-	// content may.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a Secret: lower case letters, digits, '-' and '.'"
-	CredentialsSecretName string `json:"credentialsSecretName"`
-
-	// cloud is the name in clouds.yaml of the cloud to use. At most 63 characters.
-	// Cannot be changed. Default: openstack.
-	// +optional
-	// +kubebuilder:default=openstack
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	Cloud string `json:"cloud,omitempty"`
-
-	// projectID is the project that the networks are made in; for an administrator's
-	// credentials. At most 64 letters, digits, '-' and '_'. Cannot be changed. Absent:
-	// the project of the credentials.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
-	ProjectID string `json:"projectID,omitempty"`
-
-	// networkType is how the networks are carried (provider:network_type); for an
-	// administrator's credentials. Cannot be changed. Absent: Neutron's choice.
-	// +optional
-	NetworkType NeutronNetworkType `json:"networkType,omitempty"`
-
-	// physicalNetwork carries networks of type Flat and VLAN
-	// (provider:physical_network); for an administrator's credentials. At most 64
-	// characters without spaces. Cannot be changed. Absent: Neutron's choice.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[!-~]+$`
-	PhysicalNetwork string `json:"physicalNetwork,omitempty"`
-
-	// segmentationID is the VLAN tag, VNI or key (provider:segmentation_id), from 1 to
-	// 16777215 and of a VLAN to 4094; for an administrator's credentials. There is one
-	// network of an id, and so one Network of such a class. Needs networkType. Cannot be
-	// changed. Absent: Neutron's choice.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=16777215
-	SegmentationID *int32 `json:"segmentationID,omitempty"`
-
-	// driftIntervalSeconds is how often, within a fifth, the project's networks are
-	// listed to find what somebody else has changed or removed, and put it right. From
-	// 10 to 86400. May change. Default: 600.
-	// +optional
-	// +kubebuilder:default=600
-	// +kubebuilder:validation:Minimum=10
-	// +kubebuilder:validation:Maximum=86400
-	DriftIntervalSeconds *int32 `json:"driftIntervalSeconds,omitempty"`
-}
-
-// NeutronNetworkType is how a Neutron network is carried.
-//
-// +kubebuilder:validation:Enum=Local;Flat;VLAN;VXLAN;GRE;Geneve
-type NeutronNetworkType string
-
-// The values of spec.neutron.networkType.
-const (
-	NeutronLocal  NeutronNetworkType = "Local"
-	NeutronFlat   NeutronNetworkType = "Flat"
-	NeutronVLAN   NeutronNetworkType = "VLAN"
-	NeutronVXLAN  NeutronNetworkType = "VXLAN"
-	NeutronGRE    NeutronNetworkType = "GRE"
-	NeutronGeneve NeutronNetworkType = "Geneve"
-)
 
 // NetworkClassStatus says whether a class can be used.
 type NetworkClassStatus struct {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +30,7 @@ var _ = Describe("Webhooks and CRD", Ordered, ContinueOnFailure, func() {
 	all := slices.Concat(
 		rows("Network", "creates.yaml", 120), rows("Network", "updates.yaml", 40),
 		rows("Foo", "foo-creates.yaml", 40), rows("Foo", "foo-updates.yaml", 40),
+		rows("NetworkClass", "class-creates.yaml", 50), rows("NetworkClass", "class-updates.yaml", 40),
 	)
 	results := make([]verdicts, len(all))
 	olds := make([]*unstructured.Unstructured, len(all))
@@ -48,13 +50,19 @@ var _ = Describe("Webhooks and CRD", Ordered, ContinueOnFailure, func() {
 		removeWebhooks()
 		removeFloor(anyFoo)
 		for i, row := range all {
-			if row.kind == "Foo" {
+			switch row.kind {
+			case "Foo":
 				// Of its own: Foos that name one Deployment draw a warning.
 				namespace = newNamespace()
+			case "NetworkClass":
+				namespace = ""
 			}
 			objects[i] = withSpec(newObject(row.kind, namespace, fmt.Sprintf("row-%d", i)), row.spec())
 			if row.Old != nil {
 				row.store(objects[i])
+			}
+			if row.Old != nil && namespace == "" {
+				DeferCleanup(func() { Expect(client.IgnoreNotFound(user.Delete(ctx, objects[i].DeepCopy()))).To(Succeed()) })
 			}
 		}
 		restoreFloor()
@@ -64,8 +72,12 @@ var _ = Describe("Webhooks and CRD", Ordered, ContinueOnFailure, func() {
 				olds[i] = stored(objects[i])
 				objects[i] = withSpec(olds[i], row.spec())
 			}
-			results[i].final, results[i].webhooks = askWebhooks(objects[i], olds[i])
-			results[i].validating = answerOf(review(validating, asStored(objects[i]), olds[i]))
+			seen := objects[i]
+			if row.kind == "NetworkClass" {
+				seen = withDefaults(seen)
+			}
+			results[i].final, results[i].webhooks = askWebhooks(seen, olds[i])
+			results[i].validating = answerOf(review(validating, asStored(seen), olds[i]))
 			results[i].floor = send(i, objects[i])
 			results[i].floorOfFinal = send(i, results[i].final)
 		}
@@ -96,7 +108,7 @@ var _ = Describe("Webhooks and CRD", Ordered, ContinueOnFailure, func() {
 				}
 			}
 			row.expectFloor(got)
-			if row.Code == 0 {
+			if row.Code == 0 && row.kind != "NetworkClass" {
 				row.expectPure()
 			}
 		})

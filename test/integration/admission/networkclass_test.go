@@ -48,8 +48,10 @@ var _ = Describe("A NetworkClass", func() {
 	It("gets its constants from the schema", func() {
 		Expect(probeClass(bridge).object.Object["spec"]).To(Equal(map[string]any{
 			"provider": "Multus", "multus": map[string]any{"type": "Bridge", "ipam": "HostLocal"},
-			"overlapScope": "Namespace", "clusterRanges": "Warn", "deletionPolicy": "Delete",
+			"overlapScope": "Namespace", "clusterRanges": "Warn", "import": "Forbidden", "deletionPolicy": "Delete",
 		}))
+		Expect(probeClass(`{provider: Neutron, neutron: {credentialsSecretName: openstack}}`).object.Object["spec"]).To(HaveKeyWithValue(
+			"neutron", map[string]any{"credentialsSecretName": "openstack", "cloud": "openstack", "driftIntervalSeconds": int64(600)}))
 	})
 
 	It("is refused with all its faults at once", func() {

@@ -69,9 +69,11 @@ var _ = Describe("With kubectl a person sees", func() {
 
 var _ = Describe("The samples", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func() {
-		DeferCleanup(dropClass, "standard")
-		Expect(kubectl("", "apply", "-f", env.Path("config", "samples", "networkclass.yaml")).ExitCode).To(BeZero())
-		awaitClass("standard")
+		for file, class := range map[string]string{"networkclass.yaml": "standard", "networkclass-neutron.yaml": "openstack"} {
+			DeferCleanup(dropClass, class)
+			Expect(kubectl("", "apply", "-f", env.Path("config", "samples", file)).ExitCode).To(BeZero())
+			awaitClass(class)
+		}
 	})
 
 	for _, file := range manifests("config", "samples") {

@@ -54,7 +54,7 @@ type NetworkSpecApplyConfiguration struct {
 	// over, instead of another made. It must be of the class's own project, belong to
 	// no Network, and agree with the rest of this spec. The class must allow it. At
 	// most 64 letters, digits, '-' and '_'. Cannot be changed, added or removed.
-	// Default: none.
+	// Absent or "": none.
 	ImportID *string `json:"importID,omitempty"`
 	// deletionPolicy says what becomes of the real network when the Network is
 	// deleted: Delete removes it, Retain leaves it behind, no longer managed. May

@@ -10,6 +10,9 @@ import (
 // with apply.
 //
 // NeutronSpec says in which cloud a class's networks are made, and how.
+//
+// The rules that relate two fields hold where neutron is new: none of these fields can
+// be changed afterwards.
 type NeutronSpecApplyConfiguration struct {
 	// credentialsSecretName names a Secret in the manager's own namespace. Its key
 	// clouds.yaml is such a file (openstacksdk configuration), with every way to
@@ -21,20 +24,21 @@ type NeutronSpecApplyConfiguration struct {
 	// Cannot be changed. Default: openstack.
 	Cloud *string `json:"cloud,omitempty"`
 	// projectID is the project that the networks are made in; for an administrator's
-	// credentials. At most 64 letters, digits, '-' and '_'. Cannot be changed. Absent:
-	// the project of the credentials.
+	// credentials. At most 64 letters, digits, '-' and '_'. Cannot be changed. Absent
+	// or "": the project of the credentials.
 	ProjectID *string `json:"projectID,omitempty"`
 	// networkType is how the networks are carried (provider:network_type); for an
-	// administrator's credentials. Cannot be changed. Absent: Neutron's choice.
+	// administrator's credentials. Cannot be changed. Absent or "": Neutron's choice.
 	NetworkType *samplecrdv1.NeutronNetworkType `json:"networkType,omitempty"`
 	// physicalNetwork carries networks of type Flat and VLAN
 	// (provider:physical_network); for an administrator's credentials. At most 64
-	// characters without spaces. Cannot be changed. Absent: Neutron's choice.
+	// ASCII characters without spaces. Needs networkType Flat or VLAN. Cannot be changed.
+	// Absent or "": Neutron's choice.
 	PhysicalNetwork *string `json:"physicalNetwork,omitempty"`
 	// segmentationID is the VLAN tag, VNI or key (provider:segmentation_id), from 1 to
 	// 16777215 and of a VLAN to 4094; for an administrator's credentials. There is one
-	// network of an id, and so one Network of such a class. Needs networkType. Cannot be
-	// changed. Absent: Neutron's choice.
+	// network of an id, and so one Network of such a class. Needs networkType VLAN, VXLAN,
+	// GRE or Geneve. Cannot be changed. Absent: Neutron's choice.
 	SegmentationID *int32 `json:"segmentationID,omitempty"`
 	// driftIntervalSeconds is how often, within a fifth, the project's networks are
 	// listed to find what somebody else has changed or removed, and put it right. From
