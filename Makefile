@@ -61,10 +61,20 @@ undeploy: ## Remove it again; refuses while there are Foos, Networks or classes 
 ##@ Check
 
 .PHONY: test
-test: build ## Run all tests: rules, fuzz seeds, and integration on a real API server
-	go test -count=1 -timeout $(TIMEOUT) -p 2 ./...
+test: build ## Run all tests but those on Neutron: rules, fuzz seeds, and integration on a real API server
+	NEUTRON=off go test -count=1 -timeout $(TIMEOUT) -p 2 ./...
 	go test -C test/controlplane ./...
 	go test -C test/cluster .
+	@echo 'The tests on a real Neutron did not run; make test-neutron starts one and runs them'
+
+.PHONY: test-neutron
+test-neutron: neutron-up ## Run the tests on a real OpenStack Neutron
+	NEUTRON=required go test -count=1 -timeout $(TIMEOUT) -p 1 ./providers/neutron ./test/integration/neutron
+	NEUTRON=required go test -count=1 -timeout $(TIMEOUT) -v ./test/integration/neutron/kill -ginkgo.v
+
+.PHONY: neutron-kill
+neutron-kill: neutron-up ## Kill the controller at 201 of its calls to that Neutron, in 67 lives (half an hour)
+	NEUTRON=required KILL_POINTS=201 go test -count=1 -timeout 3h -v ./test/integration/neutron/kill -ginkgo.v
 
 .PHONY: cluster-up
 cluster-up: ## Start a real cluster of one node on this machine (as root; 20 minutes when built cold)
@@ -78,6 +88,14 @@ cluster-load: ## Build the image and bring it to the node of make cluster-up, as
 .PHONY: cluster-down
 cluster-down: ## End it, and remove all that is left of it
 	@go run -C test/cluster . down
+
+.PHONY: neutron-up
+neutron-up: ## Start a real OpenStack Neutron with Keystone on this machine (as root, on Debian)
+	@go run ./test/openstack/neutron up
+
+.PHONY: neutron-down
+neutron-down: ## End it, and remove all that is left of it but the packages
+	@go run ./test/openstack/neutron down
 
 # Compiled first: what `go test` runs itself is heard only when it has ended. E2E=… is
 # passed on, for example E2E=--ginkgo.focus=killed.
@@ -108,6 +126,7 @@ fuzz: ## Look for inputs that break the rules or the webhooks, FUZZTIME long eac
 	go test ./scaling -run '^$$' -fuzz '^FuzzValidate$$' -fuzztime $(FUZZTIME)
 	go test ./webhooks/network -run '^$$' -fuzz '^FuzzDefault$$' -fuzztime $(FUZZTIME)
 	go test ./webhooks/foo -run '^$$' -fuzz '^FuzzFoo$$' -fuzztime $(FUZZTIME)
+	go test ./webhooks/networkclass -run '^$$' -fuzz '^FuzzNetworkClass$$' -fuzztime $(FUZZTIME)
 
 .PHONY: lint
 lint: ## Check style, import directions and API conventions

@@ -34,7 +34,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&opts.metrics, "metrics-bind-address", ":8080", "Where metrics are served; 0 for nowhere.")
 	flags.StringVar(&opts.probes, "health-probe-bind-address", ":8081", "Where /healthz and /readyz are served.")
 	flags.BoolVar(&opts.leaderElection, "leader-elect", false, "Reconcile only while holding the Lease, so that several replicas can run. Webhooks are served by all.")
-	flags.StringVar(&opts.leaderElectionNamespace, "leader-election-namespace", "", "Namespace of the Lease, and the manager's own one for --webhook-certificate; in a cluster the Pod's.")
+	flags.StringVar(&opts.leaderElectionNamespace, "leader-election-namespace", "", "Namespace of the Lease, and the manager's own one for --webhook-certificate and the credentials of clouds; in a cluster the Pod's.")
 	flags.DurationVar(&opts.shutdownDelay, "shutdown-delay", 5*time.Second, "How long the webhooks are still served, and the leader still reconciles, after the first SIGTERM or SIGINT; /readyz fails from then on, so that callers go elsewhere before anything stops. 0 for no delay. A second signal ends the process at once.")
 	flags.StringVar(&opts.fooImage, "foo-default-image", "nginx:latest", "Container image of Foos without a PodTemplate.")
 	flags.IntVar(&opts.fooMaxReplicas, "foo-max-replicas", 100, "The largest number of replicas that any Foo may ask for; a namespace's annotation can lower it.")

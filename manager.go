@@ -28,6 +28,7 @@ import (
 	"github.com/samplecrd/samplecrd/controllers"
 	"github.com/samplecrd/samplecrd/providers"
 	"github.com/samplecrd/samplecrd/providers/multus"
+	"github.com/samplecrd/samplecrd/providers/neutron"
 	"github.com/samplecrd/samplecrd/webhooks"
 )
 
@@ -93,8 +94,12 @@ func (b *bundle) Start(ctx context.Context) error {
 	if err := controllers.AwaitKinds(ctrl.LoggerInto(ctx, b.mgr.GetLogger()), served); err != nil {
 		return nil // Only because the manager stops.
 	}
+	clouds := neutron.New(neutron.Options{
+		Live: b.mgr.GetAPIReader(), Cached: b.mgr.GetClient(), Namespace: ownNamespace(b.opts.leaderElectionNamespace),
+	})
 	backends := map[samplecrdv1.ProviderType]providers.Provider{
-		samplecrdv1.ProviderMultus: multus.New(b.mgr.GetClient(), b.mgr.GetAPIReader(), b.mgr.GetCache()),
+		samplecrdv1.ProviderMultus:  multus.New(b.mgr.GetClient(), b.mgr.GetAPIReader(), b.mgr.GetCache()),
+		samplecrdv1.ProviderNeutron: clouds,
 	}
 	// The webhooks read the cache; not ready before it is filled.
 	space, err := controllers.FillCache(ctx, b.mgr)
@@ -104,6 +109,8 @@ func (b *bundle) Start(ctx context.Context) error {
 	if err := errors.Join(
 		controllers.Setup(b.mgr, controllers.Options{Backends: backends, Space: space, FooImage: b.opts.fooImage}),
 		webhooks.Setup(b.mgr, webhooks.Options{Backends: backends, Space: space, FooMaxReplicas: int32(b.opts.fooMaxReplicas)}),
+		b.mgr.Add(clouds),
+		metrics.Registry.Register(clouds.Metrics()),
 	); err != nil {
 		return err
 	}

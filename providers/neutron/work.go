@@ -1,0 +1,258 @@
+package neutron
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+
+	"github.com/samplecrd/samplecrd/addressing"
+	"github.com/samplecrd/samplecrd/providers"
+)
+
+// attempts is how often one call goes on when somebody else changes or removes the
+// network at the same time.
+const attempts = 3
+
+// work is one call of the contract.
+type work struct {
+	p    *Provider
+	s    *session
+	id   providers.Identity
+	want wanted
+
+	// now is what Neutron holds, as far as it was read or written.
+	now      *held
+	observed providers.Observed
+}
+
+// ensure makes Neutron hold what is wanted.
+func (w *work) ensure(ctx context.Context) error {
+	if now, fresh := w.prime(ctx); fresh {
+		w.observed = observed(now)
+		return nil
+	}
+	var err error
+	for range attempts {
+		err = w.once(ctx)
+		if w.now != nil {
+			seen := observed(*w.now)
+			w.observed.ID, w.observed.SubnetIDs = seen.ID, seen.SubnetIDs
+		}
+		if !isCode(err, http.StatusPreconditionFailed) && !isCode(err, http.StatusNotFound) {
+			break
+		}
+		w.id.New = false
+	}
+	if err == nil && len(w.observed.Draining) == 0 {
+		w.p.known.saw(w.id, scopeOf(w.want.class), *w.now, w.p.clock.Now())
+	} else {
+		w.p.known.doubt(w.id.UID)
+	}
+	return err
+}
+
+// prime has all networks of the project listed when the process knows nothing of any: a
+// page tells of many, where each would be asked for alone after a restart.
+func (w *work) prime(ctx context.Context) (held, bool) {
+	if w.id.New || w.p.known.met(w.id.UID) {
+		return held{}, false
+	}
+	now := w.p.clock.Now()
+	if err := w.p.sweepOnce(ctx, w.s, scopeOf(w.want.class)); err != nil {
+		return held{}, false // What is asked next tells why.
+	}
+	seen, fresh := w.p.known.recall(w.id, now.Add(-interval(w.want.class)))
+	return seen, fresh && w.want.is(seen)
+}
+
+func (w *work) once(ctx context.Context) error {
+	if err := w.find(ctx); err != nil {
+		return err
+	}
+	if w.now == nil {
+		if err := w.begin(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.strangers(); err != nil {
+		return err
+	}
+	if err := w.makeRoom(ctx); err != nil {
+		return err
+	}
+	if err := w.updateNetwork(ctx); err != nil {
+		return err
+	}
+	for _, planned := range w.want.Subnets {
+		if err := w.ensureSubnet(ctx, planned); err != nil {
+			return err
+		}
+	}
+	return w.clearOut(ctx)
+}
+
+// begin makes the network, or takes over the one that is to be. One that was recorded
+// may have lost its mark: it is not ours to touch, and another beside it would help
+// nobody.
+func (w *work) begin(ctx context.Context) error {
+	if w.want.ImportID != "" {
+		return w.takeOver(ctx)
+	}
+	if recorded := w.id.Recorded; recorded != "" {
+		n, err := w.s.network(ctx, recorded)
+		if err != nil {
+			return err
+		}
+		if n != nil {
+			return providers.Conflict("Network %s was this Network's and does not bear its mark any more; give it the description %q again, or remove it", n.ID, w.want.mark)
+		}
+	}
+	made := networks.Create(ctx, w.s.ServiceClient, w.want.create())
+	var n network
+	err := made.ExtractIntoStructPtr(&n, "network")
+	if err == nil && n.ID == "" {
+		err = odd("it tells of a network without an id")
+	}
+	if err != nil {
+		if underway(err) {
+			w.p.known.losing(w.id.UID, w.p.clock.Now())
+		}
+		return err
+	}
+	w.observed.Changed = true
+	w.now = &held{network: n}
+	return nil
+}
+
+func (w *work) updateNetwork(ctx context.Context) error {
+	change, needed := w.want.update(w.now.network)
+	if !needed {
+		return nil
+	}
+	var n network
+	if err := networks.Update(ctx, w.s.ServiceClient, w.now.ID, change).ExtractIntoStructPtr(&n, "network"); err != nil {
+		return err
+	}
+	w.observed.Changed = true
+	w.now.network = n
+	return nil
+}
+
+// ensureSubnet makes one subnet what is planned.
+func (w *work) ensureSubnet(ctx context.Context, planned addressing.Subnet) error {
+	at := slices.IndexFunc(w.now.subnets, func(s subnet) bool { return s.Prefix == planned.Prefix })
+	if at < 0 {
+		return w.makeSubnet(ctx, planned)
+	}
+	change, needed := w.want.updateSubnet(w.now.subnets[at], planned)
+	if !needed {
+		return nil
+	}
+	var answer wire
+	err := subnets.Update(ctx, w.s.ServiceClient, w.now.subnets[at].id, change).ExtractIntoStructPtr(&answer, "subnet")
+	if err != nil {
+		return err
+	}
+	w.observed.Changed = true
+	w.now.subnets[at], err = answer.parse()
+	return err
+}
+
+// makeSubnet makes a subnet. Neutron refuses a second one of the same range, be it ours
+// whose answer was lost: then it is found.
+func (w *work) makeSubnet(ctx context.Context, planned addressing.Subnet) error {
+	var answer wire
+	err := subnets.Create(ctx, w.s.ServiceClient, w.want.createSubnet(w.now.ID, planned)).ExtractIntoStructPtr(&answer, "subnet")
+	if isCode(err, http.StatusBadRequest) || isCode(err, http.StatusConflict) {
+		there, listErr := w.s.subnetsBy(ctx, "network_id", w.now.ID)
+		at := slices.IndexFunc(there, func(s subnet) bool { return s.Prefix == planned.Prefix && s.description == w.want.mark })
+		if listErr == nil && at >= 0 {
+			w.now.subnets = there
+			return w.ensureSubnet(ctx, planned)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	w.observed.Changed = true
+	made, err := answer.parse()
+	if err == nil {
+		w.now.subnets = append(w.now.subnets, made)
+	}
+	return err
+}
+
+// find looks for the Network's network by its mark; now stays nil where there is none,
+// and there can be none on its way.
+func (w *work) find(ctx context.Context) error {
+	if w.now = nil; w.id.New {
+		return nil
+	}
+	found, err := w.s.networksBy(ctx, "description", w.want.mark)
+	if err != nil {
+		return err
+	}
+	// Whoever filters differently must not make us take what is not ours.
+	found = slices.DeleteFunc(found, func(n network) bool { return n.Description != w.want.mark || n.ID == "" })
+	switch len(found) {
+	case 0:
+		// One may be on its way.
+		if left := w.p.unsettled(w.id.UID); left > 0 {
+			return providers.Unsettled(left)
+		}
+		return nil
+	case 1:
+	default:
+		ids := make([]string, len(found))
+		for i, n := range found {
+			ids[i] = n.ID
+		}
+		slices.Sort(ids)
+		return providers.Ambiguous("%d networks bear this Network's mark, %s; remove the description of all but one of them, or remove the others", len(ids), clean(strings.Join(ids, ", ")))
+	}
+	w.p.known.found(w.id.UID)
+	there, err := w.s.subnetsBy(ctx, "network_id", found[0].ID)
+	if err != nil {
+		return err
+	}
+	w.now = &held{network: found[0], subnets: there}
+	return nil
+}
+
+// strangers are subnets on our network that do not bear our mark. They are left alone,
+// and must not be in the way.
+func (w *work) strangers() error {
+	for _, planned := range w.want.Subnets {
+		for _, s := range w.now.subnets {
+			if !w.ours(s) && s.Prefix.Overlaps(planned.Prefix) {
+				return providers.Conflict("Subnet %s (%s) is on the network, is not this Network's, and overlaps %s; remove it", s.id, s.Prefix, planned.Prefix)
+			}
+		}
+	}
+	return nil
+}
+
+// ours says that a subnet of our network is ours: by its mark, or by the plan where the
+// network is one that was taken over and its marking came to no end.
+func (w *work) ours(s subnet) bool {
+	imported := w.want.ImportID != "" && w.want.ImportID == w.now.ID
+	return s.description == w.want.mark || imported && slices.Contains(w.want.Prefixes(), s.Prefix)
+}
+
+// network gives the network of that id; nil when there is none.
+func (s *session) network(ctx context.Context, id string) (*network, error) {
+	var n network
+	err := networks.Get(ctx, s.ServiceClient, id).ExtractIntoStructPtr(&n, "network")
+	if isCode(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	if err == nil && n.ID != id {
+		err = fmt.Errorf("asking for network %q: %w", clean(id), odd("it tells of another one"))
+	}
+	return &n, err
+}

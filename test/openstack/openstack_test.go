@@ -1,0 +1,144 @@
+package openstack
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
+)
+
+func TestRender(t *testing.T) {
+	s := &servers{dir: "/folder"}
+	secrets := newPasswords()
+	for name, want := range map[string][]string{
+		"init.sql":      {"keystone@'127.0.0.1' IDENTIFIED BY '" + secrets.KeystoneDB + "'", "neutron@'127.0.0.1' IDENTIFIED BY '" + secrets.NeutronDB + "'"},
+		"keystone.conf": {"keystone:" + secrets.KeystoneDB + "@127.0.0.1:13306/keystone\n", "= /folder/keystone/fernet-keys\n", "[fernet_receipts]\nkey_repository = /folder/"},
+		"neutron.conf": {
+			"neutron:" + secrets.NeutronDB + "@127.0.0.1:13306/neutron\n", "\npassword = " + secrets.Neutron + "\n",
+			"auth_url = http://127.0.0.1:15000/v3\n", "bind_host = 127.0.0.1\nbind_port = 19696\n", "setproctitle = off\n",
+		},
+		"ml2.ini": {"network_vlan_ranges = physnet1:100:199\n"},
+	} {
+		t.Run(name+" holds what its server needs", func(t *testing.T) {
+			text, err := s.render(name, secrets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range want {
+				if !strings.Contains(string(text), line) {
+					t.Errorf("no %q in\n%s", line, text)
+				}
+			}
+		})
+	}
+}
+
+func TestCloudsYAML(t *testing.T) {
+	secrets := newPasswords()
+	text, err := cloudsYAML(secrets, member{credential: "id", secret: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "clouds.yaml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for cloud, want := range map[string]struct{ user, password, project, credential string }{
+		Member:                {user: "samplecrd", password: secrets.Member, project: "samplecrd"},
+		Other:                 {user: "other", password: secrets.Other, project: "other"},
+		Admin:                 {user: "admin", password: secrets.Admin, project: "admin"},
+		ApplicationCredential: {credential: "id"},
+	} {
+		t.Run("gophercloud reads the cloud "+cloud, func(t *testing.T) {
+			auth, endpoint, _, err := clouds.Parse(clouds.WithLocations(path), clouds.WithCloudName(cloud))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if auth.IdentityEndpoint != keystoneURL || endpoint.Region != "RegionOne" {
+				t.Errorf("Keystone at %q in the region %q", auth.IdentityEndpoint, endpoint.Region)
+			}
+			if auth.Username != want.user || auth.Password != want.password || auth.ApplicationCredentialID != want.credential {
+				t.Errorf("user %q, password %q, application credential %q", auth.Username, auth.Password, auth.ApplicationCredentialID)
+			}
+			if want.project != "" && (auth.Scope == nil || auth.Scope.ProjectName != want.project) && auth.TenantName != want.project {
+				t.Errorf("project %q, scope %v", auth.TenantName, auth.Scope)
+			}
+		})
+	}
+}
+
+func TestLock(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "servers")
+	unlock, err := lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan func(), 1)
+	go func() {
+		second, err := lock(dir)
+		if err != nil {
+			t.Error(err)
+		}
+		taken <- second
+	}()
+	select {
+	case <-taken:
+		t.Fatal("two hold the lock")
+	case <-time.After(100 * time.Millisecond):
+	}
+	// As down does: who waited for the removed file must make a new one.
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	defer (<-taken)()
+	if _, err := os.Stat(filepath.Join(dir, "lock")); err != nil {
+		t.Error("the second holds a file that is no more:", err)
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("skipped: processes are found by /proc, which this system has not")
+	}
+	s := &servers{dir: t.TempDir()}
+	started := child(t, s.path("neutron"))
+	stranger := &servers{dir: t.TempDir()}
+	child(t, stranger.path("neutron"))
+	if found := s.running("neutron"); len(found) != 1 || found[0] != started {
+		t.Errorf("found %v, not %d alone", found, started)
+	}
+	if found := s.running("keystone"); len(found) != 0 {
+		t.Errorf("found %v of a server that does not run", found)
+	}
+	if err := s.stop(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if found := s.running(""); len(found) != 0 {
+		t.Errorf("%v run on", found)
+	}
+	if found := stranger.running("neutron"); len(found) != 1 {
+		t.Error("a process of others was killed")
+	}
+}
+
+// child starts a process that is marked as a server's.
+func child(t *testing.T, folder string) int {
+	t.Helper()
+	command := exec.Command("sleep", "600")
+	command.Env = []string{marker + "=" + folder}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = command.Wait() }()
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		<-ended
+	})
+	return command.Process.Pid
+}
