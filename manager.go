@@ -96,6 +96,7 @@ func (b *bundle) Start(ctx context.Context) error {
 	}
 	clouds := neutron.New(neutron.Options{
 		Live: b.mgr.GetAPIReader(), Cached: b.mgr.GetClient(), Namespace: ownNamespace(b.opts.leaderElectionNamespace),
+		Settle: b.opts.neutronSettle,
 	})
 	backends := map[samplecrdv1.ProviderType]providers.Provider{
 		samplecrdv1.ProviderMultus:  multus.New(b.mgr.GetClient(), b.mgr.GetAPIReader(), b.mgr.GetCache()),

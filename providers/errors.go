@@ -39,9 +39,9 @@ type Error struct {
 	Cause error
 }
 
-// Error gives the message, and the cause behind it.
+// Error gives the message, and the cause behind it where the message does not.
 func (e *Error) Error() string {
-	if e.Cause != nil {
+	if e.Cause != nil && !strings.HasSuffix(e.Message, e.Cause.Error()) {
 		return fmt.Sprintf("%s: %v", e.Message, e.Cause)
 	}
 	return e.Message

@@ -72,20 +72,33 @@ func (p *Provider) in(ctx context.Context, name types.NamespacedName, spec *samp
 	if err := a.door.enter(name); err != nil {
 		return err
 	}
-	failure := a.through(ctx, name, call)
-	var credentials *providers.Error
+	var failure *providers.Error
+	defer func() { a.door.leave(ofCredentials(failure), true) }()
+	if failure = a.through(ctx, name, call); failure != nil {
+		return failure
+	}
+	return nil
+}
+
+// ofCredentials gives a failure that all who use the same credentials would meet; nil
+// for another one.
+func ofCredentials(failure *providers.Error) *providers.Error {
 	if failure != nil && failure.Reason == samplecrdv1.NetworkReasonCredentialsMissing && failure.Retry == providers.RetrySoon {
-		credentials = failure
+		return failure
 	}
-	a.door.leave(credentials, true)
-	if failure == nil {
-		return nil
+	return nil
+}
+
+// ofCloud gives a failure that is the cloud's own; nil for another one.
+func ofCloud(failure *providers.Error) *providers.Error {
+	if failure != nil && failure.Reason == samplecrdv1.NetworkReasonBackendUnavailable {
+		return failure
 	}
-	return failure
+	return nil
 }
 
 // through passes the cloud's gate.
-func (a *account) through(ctx context.Context, name types.NamespacedName, call func(*session) error) *providers.Error {
+func (a *account) through(ctx context.Context, name types.NamespacedName, call func(*session) error) (failure *providers.Error) {
 	secret, err := a.read(ctx)
 	if err != nil {
 		return providers.AsError(err)
@@ -99,19 +112,18 @@ func (a *account) through(ctx context.Context, name types.NamespacedName, call f
 	if err := gate.enter(name); err != nil {
 		return providers.AsError(err)
 	}
-	s, err := a.open(ctx, secret.ResourceVersion, parsed)
+	defer func() {
+		down := ofCloud(failure)
+		// One that says how long to wait means everybody.
+		gate.leave(down, down != nil && down.After > 0)
+	}()
 	hide := parsed.hide
+	s, err := a.open(ctx, secret.ResourceVersion, parsed)
 	if err == nil {
 		hide = s.hide
 		err = call(s)
 	}
-	failure := translate(err, hide)
-	var down *providers.Error
-	if failure != nil && failure.Reason == samplecrdv1.NetworkReasonBackendUnavailable {
-		down = failure
-	}
-	gate.leave(down, down != nil && down.After > 0)
-	return failure
+	return translate(err, hide)
 }
 
 // missing says that the credentials are not there, or cannot be used.

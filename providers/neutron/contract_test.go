@@ -43,8 +43,8 @@ func (b *backend) port(t *testing.T, networkID, subnetID, user string) string {
 	return made.ID
 }
 
-// named gives the id of a user's port.
-func (b *backend) named(t *testing.T, user, networkID string) []string {
+// portsOf gives the ids of a user's ports.
+func (b *backend) portsOf(t *testing.T, user, networkID string) []string {
 	t.Helper()
 	found, err := list[port](t.Context(), &session{ServiceClient: b.eye}, "ports", "device_id", user, portFields+" network_id")
 	if err != nil {
@@ -90,7 +90,7 @@ func (b *backend) setUsers(t *testing.T, id providers.Identity, prefix netip.Pre
 func (b *backend) harness() providertest.Harness {
 	foreign := map[string]string{}
 	return providertest.Harness{
-		Provider: b, Class: class(), NewIdentity: b.identity, SharesNames: true,
+		Provider: b, Class: class(), NewIdentity: func(t *testing.T) providers.Identity { return b.identity(t) }, SharesNames: true,
 		Held: func(t *testing.T, id providers.Identity) []providertest.Held { return shown(b.ours(t, id)) },
 		LeftBehind: func(t *testing.T, id providers.Identity) []providertest.Held {
 			return shown(b.networks(t, id, ""))
@@ -124,7 +124,7 @@ func (b *backend) harness() providertest.Harness {
 		},
 		SetUsers: b.setUsers,
 		Named: func(t *testing.T, id providers.Identity, user string) string {
-			ids := b.named(t, user, b.ours(t, id)[0].ID)
+			ids := b.portsOf(t, user, b.ours(t, id)[0].ID)
 			if len(ids) != 1 {
 				t.Fatalf("%s has the ports %v", user, ids)
 			}

@@ -4,12 +4,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
+	"gopkg.in/yaml.v2"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // The keys of a credentials Secret.
@@ -17,13 +18,6 @@ const (
 	keyClouds = "clouds.yaml"
 	keyCACert = "cacert"
 )
-
-// section is what clouds.yaml says of a cloud, as far as it is looked at before
-// gophercloud reads it.
-type section struct {
-	Auth                              map[string]any
-	Profile, Cloud, CACert, Cert, Key any
-}
 
 // credentials are what a Secret says.
 type credentials struct {
@@ -39,7 +33,8 @@ func (a *account) parse(secret *corev1.Secret) (credentials, error) {
 	if len(text) == 0 {
 		return credentials{}, fmt.Errorf("the key %s is missing", keyClouds)
 	}
-	var file struct{ Clouds map[string]section }
+	// By the decoder that gophercloud reads it with: another one may see another file.
+	var file clouds.Clouds
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return credentials{}, fmt.Errorf("the key %s is no YAML of that kind", keyClouds)
 	}
@@ -47,18 +42,21 @@ func (a *account) parse(secret *corev1.Secret) (credentials, error) {
 	switch {
 	case !there:
 		return credentials{}, fmt.Errorf("%s has no cloud %q", keyClouds, a.cloud)
-	case cloud.Auth["auth_url"] == nil:
+	case cloud.AuthInfo == nil || cloud.AuthInfo.AuthURL == "":
 		return credentials{}, fmt.Errorf("cloud %q has no auth.auth_url", a.cloud)
-	case cloud.Profile != nil || cloud.Cloud != nil:
+	case cloud.Profile != "" || cloud.Cloud != "":
 		return credentials{}, fmt.Errorf("cloud %q has a vendor profile; write out what it stands for", a.cloud)
-	case cloud.CACert != nil || cloud.Cert != nil || cloud.Key != nil:
+	case cloud.CACertFile != "" || cloud.ClientCertFile != "" || cloud.ClientKeyFile != "":
 		return credentials{}, fmt.Errorf("cloud %q names files; put the certificates of who signed the cloud's (PEM) under the key %s instead", a.cloud, keyCACert)
 	}
 	var c credentials
 	var err error
 	c.auth, c.endpoint, c.tls, err = clouds.Parse(clouds.WithCloudName(a.cloud), clouds.WithCloudsYAML(strings.NewReader(string(text))))
 	if err != nil {
-		return credentials{}, fmt.Errorf("cloud %q: %s", a.cloud, clean(c.hide(err.Error())))
+		return credentials{}, fmt.Errorf("cloud %q: %s", a.cloud, clean(err.Error()))
+	}
+	if at, err := url.Parse(c.auth.IdentityEndpoint); err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Host == "" {
+		return credentials{}, fmt.Errorf("cloud %q: auth.auth_url is no URL of http or https", a.cloud)
 	}
 	c.auth.AllowReauth = true
 	c.tls.MinVersion = tls.VersionTLS12

@@ -55,7 +55,7 @@ func (d *door) enters(t *testing.T, i int) {
 }
 
 // kept is a name that is not, and is told to come again.
-func (d *door) kept(t *testing.T, i int) *providers.Error {
+func (d *door) kept(t *testing.T, i int) providers.Error {
 	t.Helper()
 	err := d.enter(named(i))
 	if err == nil {
@@ -65,7 +65,7 @@ func (d *door) kept(t *testing.T, i int) *providers.Error {
 	if failure.After <= 0 || failure.After > 2*time.Minute {
 		t.Fatalf("%d is to come again after %v", i, failure.After)
 	}
-	return failure
+	return *failure
 }
 
 func down() *providers.Error { return providers.Unavailable(fmt.Errorf("connection refused")) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,7 +49,7 @@ type backend struct {
 	namespace string
 	// calls disturbs the provider's requests, and has a log of them.
 	calls  *faults.Transport
-	serial atomic.Int32
+	serial *atomic.Int32
 }
 
 // writes counts the provider's writes to Neutron, reads its reads, tokens its calls of
@@ -78,7 +79,7 @@ func (b *backend) count(what func(faults.Call) bool) int {
 func onNeutron(c faults.Call) bool { return strings.HasPrefix(c.Path, "/v2.0/") }
 
 // cloudsYAML skips the test where there is no Neutron.
-func cloudsYAML(t *testing.T) []byte {
+func cloudsYAML(t testing.TB) []byte {
 	t.Helper()
 	path, err := servers.Clouds()
 	if err != nil {
@@ -92,7 +93,7 @@ func cloudsYAML(t *testing.T) []byte {
 }
 
 // dial gives a client of that cloud in clouds.yaml.
-func dial(t *testing.T, cloud string) *gophercloud.ServiceClient {
+func dial(t testing.TB, cloud string) *gophercloud.ServiceClient {
 	t.Helper()
 	auth, endpoint, tls, err := clouds.Parse(clouds.WithCloudName(cloud), clouds.WithCloudsYAML(strings.NewReader(string(cloudsYAML(t)))))
 	if err != nil {
@@ -111,7 +112,7 @@ func dial(t *testing.T, cloud string) *gophercloud.ServiceClient {
 }
 
 // newBackend gives a provider with the credentials of a cloud in clouds.yaml.
-func newBackend(t *testing.T, options func(*Options)) *backend {
+func newBackend(t testing.TB, options func(*Options)) *backend {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apis.AddToScheme} {
@@ -119,26 +120,37 @@ func newBackend(t *testing.T, options func(*Options)) *backend {
 			t.Fatal(err)
 		}
 	}
-	b := &backend{calls: faults.New(http.DefaultTransport), namespace: "test-" + string(uuid.NewUUID())[:8]}
+	b := &backend{serial: &atomic.Int32{}, namespace: "test-" + string(uuid.NewUUID())[:8]}
 	b.eye = dial(t, servers.Member)
 	b.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: uuid.NewUUID()}},
 		secret(t),
 	).Build()
+	b = b.restarted(options)
+	t.Cleanup(b.cleanUp(t))
+	return b
+}
+
+// restarted gives another process's provider, which knows nothing of the first one's.
+func (b *backend) restarted(options func(*Options)) *backend {
+	anew := *b
+	anew.calls = faults.New(http.DefaultTransport)
 	o := Options{
-		Live: b.kube, Cached: b.kube, Namespace: system, Transport: b.calls.Over,
+		Live: b.kube, Cached: b.kube, Namespace: system, Transport: anew.calls.Over,
 		// Nothing was made before this process.
 		Settle: time.Nanosecond,
 	}
 	if options != nil {
 		options(&o)
 	}
-	b.Provider = New(o)
-	t.Cleanup(b.cleanUp(t))
-	return b
+	anew.Provider = New(o)
+	return &anew
 }
 
-func secret(t *testing.T) *corev1.Secret {
+// token is the one that the provider has.
+func (b *backend) token() string { return b.account(class().Neutron).session.Token() }
+
+func secret(t testing.TB) *corev1.Secret {
 	t.Helper()
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: secretName},
@@ -146,16 +158,23 @@ func secret(t *testing.T) *corev1.Secret {
 	}
 }
 
-// cleanUp removes what is named after the test.
-func (b *backend) cleanUp(t *testing.T) func() {
+// named gives the networks that are named after the test.
+func (b *backend) named(ctx context.Context) ([]network, error) {
+	all, err := list[network](ctx, &session{ServiceClient: b.eye}, "networks", "limit", "1000", networkFields)
+	return slices.DeleteFunc(all, func(n network) bool { return !strings.HasPrefix(n.Name, b.namespace) }), err
+}
+
+// cleanUp removes them.
+func (b *backend) cleanUp(t testing.TB) func() {
 	return func() {
 		ctx, s := context.Background(), &session{ServiceClient: b.eye}
-		all, err := list[network](ctx, s, "networks", "limit", "1000", networkFields)
+		all, err := b.named(ctx)
 		if err != nil {
 			t.Error(err)
 		}
 		for _, n := range all {
-			if !strings.HasPrefix(n.Name, b.namespace) {
+			err := networks.Delete(ctx, b.eye, n.ID).ExtractErr()
+			if err == nil {
 				continue
 			}
 			held, err := s.portsOf(ctx, n.ID)
@@ -181,7 +200,7 @@ func class() *samplecrdv1.NetworkClassSpec {
 	}
 }
 
-func (b *backend) identity(*testing.T) providers.Identity {
+func (b *backend) identity(testing.TB) providers.Identity {
 	return providers.Identity{
 		UID:            uuid.NewUUID(),
 		NamespacedName: types.NamespacedName{Namespace: b.namespace, Name: fmt.Sprintf("network-%d", b.serial.Add(1))},
@@ -189,7 +208,7 @@ func (b *backend) identity(*testing.T) providers.Identity {
 }
 
 // planOf is what a Network that says spec asks for.
-func planOf(t *testing.T, spec samplecrdv1.NetworkSpec) addressing.Plan {
+func planOf(t testing.TB, spec samplecrdv1.NetworkSpec) addressing.Plan {
 	t.Helper()
 	plan, errs := addressing.Parse(&spec, field.NewPath("spec"))
 	if len(errs) > 0 {

@@ -111,7 +111,7 @@ const (
 // what they ask for, not to where they lead.
 func list[T any](ctx context.Context, s *session, kind, field, value, fields string) ([]T, error) {
 	var all []T
-	base := s.ServiceURL(kind) + "?"
+	base, read := s.ServiceURL(kind)+"?", map[string]bool{}
 	for next := (url.Values{field: {value}, "fields": strings.Fields(fields), "limit": {strconv.Itoa(page)}}).Encode(); next != ""; {
 		var answer map[string]json.RawMessage
 		if _, err := s.Get(ctx, base+next, &answer, nil); err != nil { //nolint:bodyclose // Get closes what it decodes.
@@ -122,11 +122,10 @@ func list[T any](ctx context.Context, s *session, kind, field, value, fields str
 			return nil, odd("it holds no list of %s", kind)
 		}
 		all = append(all, some...)
-		following := nextOf(answer[kind+"_links"])
-		if len(some) == 0 || following == next {
-			break
+		read[next] = true
+		if next = nextOf(answer[kind+"_links"]); read[next] {
+			return nil, odd("its pages of %s lead back to one that was read", kind)
 		}
-		next = following
 	}
 	return all, nil
 }

@@ -1,6 +1,7 @@
 package neutron
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -109,13 +109,13 @@ func TestListOfWhatIsNone(t *testing.T) {
 }
 
 func TestListThatNeverEnds(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	calls := 0
 	s := asking(t, func(w http.ResponseWriter, r *http.Request) {
 		calls++
-		other := strconv.Itoa(1 - len(r.URL.Query().Get("marker"))%2)
-		_, _ = io.WriteString(w, `{"networks": [{"id": "a"}], "networks_links": [{"rel": "next", "href": "?marker=`+strings.Repeat("x", int(other[0]-'0')+2)+`"}]}`)
+		other := map[string]string{"a": "b"}[r.URL.Query().Get("marker")]
+		_, _ = io.WriteString(w, `{"networks": [{"id": "a"}], "networks_links": [{"rel": "next", "href": "?marker=`+cmp.Or(other, "a")+`"}]}`)
 	})
 	_, err := s.networksBy(ctx, "project_id", "p")
 	if errors.Is(err, context.DeadlineExceeded) || calls > 10_000 {

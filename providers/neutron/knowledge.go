@@ -67,8 +67,8 @@ func (k *knowledge) doubt(uid types.UID) {
 	delete(k.seen, uid)
 }
 
-// found ends the doubt about a lost answer: the network is there.
-func (k *knowledge) found(uid types.UID) {
+// sure ends the doubt about a lost answer: the network is there, or cannot be.
+func (k *knowledge) sure(uid types.UID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked[uid] = true

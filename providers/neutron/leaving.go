@@ -60,36 +60,40 @@ func (w *work) leaving() []subnet {
 	return all
 }
 
-// makeRoom removes the subnets that are planned no longer and in the way of what is,
-// unless somebody uses one of them: then nothing is changed.
-func (w *work) makeRoom(ctx context.Context) error {
+// inTheWay gives the subnets that are planned no longer and in the way of what is, and
+// tells which drain. Where somebody uses one that is in the way nothing is to be changed.
+func (w *work) inTheWay(ctx context.Context) ([]subnet, error) {
+	w.observed.Draining = nil
 	leaving := w.leaving()
 	if len(leaving) == 0 {
-		w.observed.Draining = nil
-		return nil
+		return nil, nil
 	}
 	by, err := w.users(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var inTheWay []subnet
 	var blocking []providers.Draining
-	w.observed.Draining = nil
 	for _, s := range leaving {
-		overlaps := slices.ContainsFunc(w.want.Subnets, s.overlaps)
+		overlaps, draining := slices.ContainsFunc(w.want.Subnets, s.overlaps), s.draining(by)
 		if overlaps {
 			inTheWay = append(inTheWay, s)
 		}
-		if by[s.id].Any() {
-			w.observed.Draining = append(w.observed.Draining, s.draining(by))
-			if overlaps {
-				blocking = append(blocking, s.draining(by))
-			}
+		if draining.Users.Any() {
+			w.observed.Draining = append(w.observed.Draining, draining)
+		}
+		if overlaps && draining.Users.Any() {
+			blocking = append(blocking, draining)
 		}
 	}
 	if len(blocking) > 0 {
-		return providers.InTheWay(blocking...)
+		return nil, providers.InTheWay(blocking...)
 	}
+	return inTheWay, nil
+}
+
+// makeRoom removes the subnets that are in the way.
+func (w *work) makeRoom(ctx context.Context, inTheWay []subnet) error {
 	for _, s := range inTheWay {
 		gone, err := w.removeSubnet(ctx, s)
 		if err != nil {

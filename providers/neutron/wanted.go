@@ -235,7 +235,7 @@ func (w wanted) is(now held) bool {
 	if _, differs := w.update(now.network); differs {
 		return false
 	}
-	matched := 0
+	found := map[netip.Prefix]bool{}
 	for _, s := range now.subnets {
 		at := slices.IndexFunc(w.Subnets, func(planned addressing.Subnet) bool { return planned.Prefix == s.Prefix })
 		switch {
@@ -247,9 +247,9 @@ func (w wanted) is(now held) bool {
 		if _, differs := w.updateSubnet(s, w.Subnets[at]); differs {
 			return false
 		}
-		matched++
+		found[s.Prefix] = true
 	}
-	return matched == len(w.Subnets)
+	return len(found) == len(w.Subnets)
 }
 
 // observed tells of a network as the contract has it.

@@ -32,11 +32,11 @@ type work struct {
 
 // ensure makes Neutron hold what is wanted.
 func (w *work) ensure(ctx context.Context) error {
-	if now, fresh := w.prime(ctx); fresh {
+	now, fresh, err := w.prime(ctx)
+	if fresh || err != nil {
 		w.observed = observed(now)
-		return nil
+		return err
 	}
-	var err error
 	for range attempts {
 		err = w.once(ctx)
 		if w.now != nil {
@@ -58,16 +58,19 @@ func (w *work) ensure(ctx context.Context) error {
 
 // prime has all networks of the project listed when the process knows nothing of any: a
 // page tells of many, where each would be asked for alone after a restart.
-func (w *work) prime(ctx context.Context) (held, bool) {
+func (w *work) prime(ctx context.Context) (seen held, fresh bool, err error) {
 	if w.id.New || w.p.known.met(w.id.UID) {
-		return held{}, false
+		return held{}, false, nil
 	}
 	now := w.p.clock.Now()
 	if err := w.p.sweepOnce(ctx, w.s, scopeOf(w.want.class)); err != nil {
-		return held{}, false // What is asked next tells why.
+		return held{}, false, err
 	}
-	seen, fresh := w.p.known.recall(w.id, now.Add(-interval(w.want.class)))
-	return seen, fresh && w.want.is(seen)
+	seen, fresh = w.p.known.recall(w.id, now.Add(-interval(w.want.class)))
+	if fresh = fresh && w.want.is(seen); !fresh {
+		seen = held{}
+	}
+	return seen, fresh, nil
 }
 
 func (w *work) once(ctx context.Context) error {
@@ -82,10 +85,15 @@ func (w *work) once(ctx context.Context) error {
 	if err := w.strangers(); err != nil {
 		return err
 	}
-	if err := w.makeRoom(ctx); err != nil {
+	inTheWay, err := w.inTheWay(ctx)
+	if err != nil {
 		return err
 	}
+	// First, since Neutron counts the revision of a network up with its subnets.
 	if err := w.updateNetwork(ctx); err != nil {
+		return err
+	}
+	if err := w.makeRoom(ctx, inTheWay); err != nil {
 		return err
 	}
 	for _, planned := range w.want.Subnets {
@@ -112,6 +120,8 @@ func (w *work) begin(ctx context.Context) error {
 			return providers.Conflict("Network %s was this Network's and does not bear its mark any more; give it the description %q again, or remove it", n.ID, w.want.mark)
 		}
 	}
+	// From here on only what we ask may be under way.
+	w.p.known.sure(w.id.UID)
 	made := networks.Create(ctx, w.s.ServiceClient, w.want.create())
 	var n network
 	err := made.ExtractIntoStructPtr(&n, "network")
@@ -215,7 +225,7 @@ func (w *work) find(ctx context.Context) error {
 		slices.Sort(ids)
 		return providers.Ambiguous("%d networks bear this Network's mark, %s; remove the description of all but one of them, or remove the others", len(ids), clean(strings.Join(ids, ", ")))
 	}
-	w.p.known.found(w.id.UID)
+	w.p.known.sure(w.id.UID)
 	there, err := w.s.subnetsBy(ctx, "network_id", found[0].ID)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -63,6 +64,29 @@ func Committed(fault Fault) Fault {
 	}
 }
 
+// Late gives no answer in time, as TimedOut does; the server carries the request out
+// when arrive is closed, and then done is.
+func Late(arrive <-chan struct{}, done chan<- struct{}) Fault {
+	return func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		late := request.Clone(context.WithoutCancel(request.Context()))
+		if request.Body != nil {
+			body, err := io.ReadAll(request.Body)
+			if err != nil {
+				return nil, err
+			}
+			late.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		go func() {
+			defer close(done)
+			<-arrive
+			if response, err := next.RoundTrip(late); err == nil {
+				_ = response.Body.Close()
+			}
+		}()
+		return TimedOut()(request, next)
+	}
+}
+
 // Answer keeps a request back and gives an answer with these pairs of header and value.
 func Answer(code int, body string, headers ...string) Fault {
 	return func(request *http.Request, _ http.RoundTripper) (*http.Response, error) {
@@ -77,7 +101,8 @@ func Answer(code int, body string, headers ...string) Fault {
 		for i := 0; i+1 < len(headers); i += 2 {
 			response.Header.Set(headers[i], headers[i+1])
 		}
-		return with(response, []byte(body)), nil
+		setBody(response, []byte(body))
+		return response, nil
 	}
 }
 
@@ -107,21 +132,22 @@ func TooMany(after string) Fault {
 // Neutron's error with that message, or where plain is set as mere text.
 func Echo(code int, plain bool) Fault {
 	return func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-		said := request.Method + " " + request.URL.String() + " "
+		var said strings.Builder
+		said.WriteString(request.Method + " " + request.URL.String() + " ")
 		for _, name := range slices.Sorted(maps.Keys(request.Header)) {
-			said += name + ": " + strings.Join(request.Header[name], ", ") + " "
+			said.WriteString(name + ": " + strings.Join(request.Header[name], ", ") + " ")
 		}
 		if request.Body != nil {
 			body, err := io.ReadAll(request.Body)
 			if err != nil {
 				return nil, err
 			}
-			said += string(body)
+			said.Write(body)
 		}
 		if plain {
-			return Answer(code, said)(request, next)
+			return Answer(code, said.String())(request, next)
 		}
-		return Failure(code, "Echo", said)(request, next)
+		return Failure(code, "Echo", said.String())(request, next)
 	}
 }
 
@@ -168,13 +194,13 @@ func Reordered() Fault {
 			answer[name], _ = json.Marshal(list)
 		}
 		body, _ = json.Marshal(answer)
-		with(response, body)
+		setBody(response, body)
 	})
 }
 
 // Edited gives the body of an answer that edit makes of the server's.
 func Edited(edit func(body []byte) []byte) Fault {
-	return changed(func(response *http.Response, body []byte) { with(response, edit(body)) })
+	return changed(func(response *http.Response, body []byte) { setBody(response, edit(body)) })
 }
 
 // Huge is an answer of that many bytes, all of one string.
@@ -211,15 +237,15 @@ func changed(change func(response *http.Response, body []byte)) Fault {
 		if err != nil {
 			return nil, err
 		}
-		change(with(response, body), body)
+		setBody(response, body)
+		change(response, body)
 		return response, nil
 	}
 }
 
-// with gives a response another body.
-func with(response *http.Response, body []byte) *http.Response {
+// setBody gives a response another body.
+func setBody(response *http.Response, body []byte) {
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	response.ContentLength = int64(len(body))
 	response.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	return response
 }

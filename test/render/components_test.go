@@ -9,7 +9,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 func TestNetworkPolicy(t *testing.T) {
@@ -111,4 +113,22 @@ func monitoring(t *testing.T, bundle Bundle, kind string) map[string]any {
 	}
 	t.Fatalf("there is no %s", kind)
 	return nil
+}
+
+// The right to credentials is the own namespace's, one Secret at a time.
+func TestNeutron(t *testing.T) {
+	bundle := with(t, "neutron")
+	const name = "samplecrd-controller-credentials"
+	role, binding := named[*rbacv1.Role](t, bundle, name), named[*rbacv1.RoleBinding](t, bundle, name)
+	for what, holds := range map[string]bool{
+		"it gets Secrets and does nothing else":  rights(role.Rules).Equal(sets.New("get secrets.")),
+		"it is of the manager's namespace":       role.Namespace == "samplecrd-system" && binding.Namespace == role.Namespace,
+		"the manager has it, and nobody besides": slices.Equal(binding.Subjects, []rbacv1.Subject{{Kind: "ServiceAccount", Name: controller, Namespace: role.Namespace}}),
+		"what is bound is that role":             binding.RoleRef == rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		"without the component nothing is read":  !slices.ContainsFunc(All[*rbacv1.Role](standard(t)), func(r *rbacv1.Role) bool { return slices.ContainsFunc(r.Rules, touches("", "secrets")) }),
+	} {
+		if !holds {
+			t.Errorf("%s: does not hold of %v, %v", what, role, binding)
+		}
+	}
 }

@@ -89,7 +89,8 @@ func serve(ctx context.Context, cluster *env.Env, dir, shown string) (err error)
 	}
 	defer func() { _ = log.Close() }()
 	say("Starting samplecrd-controller")
-	controller, err := cluster.StartController(env.Path("bin", "samplecrd-controller"), log)
+	// Where the credentials of clouds are looked for.
+	controller, err := cluster.StartController(env.Path("bin", "samplecrd-controller"), log, "--leader-election-namespace=default")
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,7 @@ var _ = Describe("The command line", func() {
 		Entry("a stray argument", `"true"`, "--leader-elect", "true"),
 		Entry("a flag of another type", "webhook-port", "--webhook-port=https"),
 		Entry("a delay before now", "--shutdown-delay is -1s; it must not be negative", "--shutdown-delay=-1s"),
+		Entry("no time for what is under way", "--neutron-settle is 0s; it must be above 0", "--neutron-settle=0"),
 		Entry("a delay without a unit", `invalid value "5" for flag -shutdown-delay`, "--shutdown-delay=5"),
 		Entry("a negative limit of replicas", "--foo-max-replicas is -1; it must be from 0 to 2147483647", "--foo-max-replicas=-1"),
 		Entry("a limit that no Foo can reach", "--foo-max-replicas is 2147483648; it must be from 0 to 2147483647", "--foo-max-replicas=2147483648"),

@@ -1,0 +1,131 @@
+package neutron
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/openstack"
+)
+
+// outage is how long Neutron is away, under how many Networks. NEUTRON_FULL=1 asks for
+// all of it, which takes more than four minutes.
+func outage() (networks int, away time.Duration) {
+	if os.Getenv("NEUTRON_FULL") == "1" {
+		return 100, 2 * time.Minute
+	}
+	return 20, 30 * time.Second
+}
+
+// gaps gives the times between requests to Neutron that were not answered, from a time
+// on.
+func (t *tape) gaps(from time.Time) []time.Duration {
+	var all []time.Duration
+	var last time.Time
+	for _, call := range t.since(0) {
+		if call.code != 0 || call.at.Before(from) || strings.HasSuffix(call.path, "/auth/tokens") {
+			continue
+		}
+		if !last.IsZero() {
+			all = append(all, call.at.Sub(last))
+		}
+		last = call.at
+	}
+	return all
+}
+
+var _ = Describe("A cloud", Label("outage"), func() {
+	It("that goes away and comes back is asked seldom, and all is well soon after", func() {
+		count, away := outage()
+		w := running(swept)
+		before := w.many("before", 1, count/2)
+		Eventually(w.unready(before)).WithTimeout(2 * time.Minute).Should(BeEmpty())
+		w.settled()
+
+		DeferCleanup(openstack.StartNeutron)
+		Expect(openstack.StopNeutron(ctx)).To(Succeed())
+		stopped := time.Now()
+		during := w.many("during", 2, count/2)
+		changed, deleted := before[:count/10], before[count/10:count/5]
+		for i, name := range changed {
+			w.change(name, gateway(fmt.Sprintf("10.1.%d.9", i)))
+		}
+		for _, name := range deleted {
+			w.remove(name)
+		}
+		for _, name := range slices.Concat(during, changed, deleted) {
+			Eventually(w.of(name)).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable))
+		}
+		time.Sleep(time.Until(stopped.Add(away)))
+		for _, name := range before[count/5:] {
+			Expect(w.get(name)).To(beReady(), "nothing is the matter with it")
+		}
+		// By then five tries in a row have failed.
+		gaps := w.tape.gaps(stopped.Add(10 * time.Second))
+		for _, gap := range gaps {
+			Expect(gap).To(BeNumerically(">=", 10*time.Second))
+		}
+
+		Expect(openstack.StartNeutron(ctx)).To(Succeed())
+		back := time.Now()
+		all := slices.Concat(during, changed, before[count/5:])
+		Eventually(w.unready(all)).WithTimeout(time.Minute).Should(BeEmpty())
+		for _, name := range deleted {
+			Eventually(w.gone(name)).WithTimeout(time.Until(back.Add(time.Minute))).Should(BeTrue())
+		}
+		AddReportEntry("Outage", map[string]any{
+			"Networks": count, "away": away.String(), "between tries": gaps, "all well after": time.Since(back).String(),
+		})
+		for _, version := range told.versions(w.namespace) {
+			Expect(&version).NotTo(beStalled())
+		}
+		Expect(told.reasons(w.namespace)).To(ConsistOf(samplecrdv1.NetworkReasonBackendUnavailable))
+	})
+
+	It("that accepts and never answers keeps nobody else waiting", func() {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		Expect(err).NotTo(HaveOccurred())
+		hang := sync.OnceFunc(func() { Expect(listener.Close()).To(Succeed()) })
+		DeferCleanup(hang)
+		go hold(listener)
+		w := running()
+		w.putSecret("hanging", cloudsWith(authURL("http://"+listener.Addr().String()+"/v3")))
+		hanging := w.newClass(of("hanging", openstack.Member))
+		const count = 20
+		stuck := w.many("stuck", 1, count, ofClass(hanging))
+		// Whoever can be stuck is, by now.
+		time.Sleep(3 * time.Second)
+		begun := time.Now()
+		good := w.many("good", 2, count)
+		Eventually(w.unready(good)).WithTimeout(20 * time.Second).Should(BeEmpty())
+		AddReportEntry("Beside a cloud that hangs", map[string]any{"Networks": count, "Ready after": time.Since(begun).String()})
+		Eventually(w.of(stuck[0])).WithTimeout(2 * time.Minute).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable, ContainSubstring("no answer in time")))
+
+		w.putSecret("hanging", credentials)
+		hang()
+		Eventually(w.unready(stuck)).WithTimeout(2 * time.Minute).Should(BeEmpty())
+	})
+})
+
+// hold accepts connections and never says anything on them, until listener is closed.
+func hold(listener net.Listener) {
+	var held []net.Conn
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			break
+		}
+		held = append(held, connection)
+	}
+	for _, connection := range held {
+		_ = connection.Close()
+	}
+}
