@@ -73,7 +73,7 @@ test-neutron: neutron-up ## Run the tests on a real OpenStack Neutron
 	NEUTRON=required go test -count=1 -timeout $(TIMEOUT) -v ./test/integration/neutron/kill -ginkgo.v
 
 .PHONY: neutron-kill
-neutron-kill: neutron-up ## Kill the controller at 201 of its calls to that Neutron, in 67 lives (half an hour)
+neutron-kill: neutron-up ## Kill the controller at 201 of its calls to that Neutron, in 67 lives (an hour)
 	NEUTRON=required KILL_POINTS=201 go test -count=1 -timeout 3h -v ./test/integration/neutron/kill -ginkgo.v
 
 .PHONY: cluster-up

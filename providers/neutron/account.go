@@ -74,10 +74,11 @@ func (p *Provider) in(ctx context.Context, name types.NamespacedName, spec *samp
 	}
 	var failure *providers.Error
 	defer func() { a.door.leave(ofCredentials(failure), true) }()
-	if failure = a.through(ctx, name, call); failure != nil {
-		return failure
+	failure = a.through(ctx, name, call)
+	if failure == nil {
+		return nil
 	}
-	return nil
+	return failure
 }
 
 // ofCredentials gives a failure that all who use the same credentials would meet; nil

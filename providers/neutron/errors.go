@@ -114,11 +114,16 @@ func translate(err error, hide func(string) string) *providers.Error {
 	return providers.Rejected(said)
 }
 
-// refused is an answer to credentials that are not taken, or not for this.
+// refused is an answer to credentials that are not taken, or not for this. Where they are
+// not taken at all one Network tries for all: each try may count against the user.
 func refused(response *gophercloud.ErrUnexpectedResponseCode, hide func(string) string) *providers.Error {
 	_, text := neutronError(response.Body, hide)
 	failure := providers.CredentialsMissing(0, "The cloud refuses the credentials: HTTP %d: %s", response.Actual, text)
-	failure.Retry = providers.RetrySlowly
+	if response.Actual == http.StatusForbidden {
+		failure.Retry = providers.RetrySlowly
+	} else {
+		failure.After = wait.Jitter(probing, jitter)
+	}
 	return failure
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/config"
@@ -26,6 +27,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/samplecrd/samplecrd/addressing"
 	"github.com/samplecrd/samplecrd/apis"
@@ -37,6 +39,12 @@ import (
 
 // The names of what the manager finds in its own namespace.
 const system, secretName = "samplecrd-system", "cloud"
+
+// TestMain has what is logged without a logger in the context go nowhere.
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
+	m.Run()
+}
 
 // backend is a provider on the real Neutron, and a way to look behind it.
 type backend struct {

@@ -30,6 +30,9 @@ func (b *backend) theirs(t *testing.T, description string, cidrs ...string) stri
 	for i, cidr := range cidrs {
 		version := 4 + 2*strings.Count(cidr, "::")
 		opts := subnets.CreateOpts{NetworkID: made.ID, CIDR: cidr, Name: fmt.Sprintf("theirs %d", i), Description: "as it was", IPVersion: gophercloud.IPVersion(version)}
+		if version == 6 { // Left to Neutron it is the network's own address, which is no host's.
+			opts.GatewayIP = new(strings.Replace(cidr, "::/64", "::1", 1))
+		}
 		if err := subnets.Create(t.Context(), b.eye, opts).Err; err != nil {
 			t.Fatal(err)
 		}

@@ -145,7 +145,7 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, class *sam
 		want.name = nameOf(id)
 	}
 	if now, fresh := p.known.recall(id, p.clock.Now().Add(-2*interval(class.Neutron))); fresh && want.is(now) {
-		return observed(now), nil
+		return want.tell(now), nil
 	}
 	var seen providers.Observed
 	err = p.in(ctx, id.NamespacedName, class.Neutron, func(s *session) error {

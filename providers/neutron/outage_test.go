@@ -1,6 +1,7 @@
 package neutron
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -58,11 +59,9 @@ func (c *crowd) second(t *testing.T) {
 		if failure.Retry != providers.RetrySoon || failure.Reason != samplecrdv1.NetworkReasonBackendUnavailable && failure.Reason != samplecrdv1.NetworkReasonPending && failure.Reason != "" {
 			t.Fatalf("the cloud is down, and it is %+v", failure)
 		}
-		c.delay[id.Name] = min(2*c.delay[id.Name]+time.Second, 5*time.Minute)
-		c.due[id.Name] = c.now.Now().Add(max(failure.After, c.delay[id.Name]))
-		if failure.After > 0 {
-			c.due[id.Name] = c.now.Now().Add(failure.After)
-		}
+		// As the controllers' rate limiter has it.
+		c.delay[id.Name] = min(max(2*c.delay[id.Name], 100*time.Millisecond), 30*time.Second)
+		c.due[id.Name] = c.now.Now().Add(cmp.Or(failure.After, c.delay[id.Name]))
 	}
 }
 

@@ -252,11 +252,13 @@ func (w wanted) is(now held) bool {
 	return len(found) == len(w.Subnets)
 }
 
-// observed tells of a network as the contract has it.
-func observed(now held) providers.Observed {
+// tell tells of what is ours of a network as the contract has it.
+func (w wanted) tell(now held) providers.Observed {
 	seen := providers.Observed{ID: now.ID, SubnetIDs: map[netip.Prefix]string{}}
 	for _, s := range now.subnets {
-		seen.SubnetIDs[s.Prefix] = s.id
+		if s.description == w.mark {
+			seen.SubnetIDs[s.Prefix] = s.id
+		}
 	}
 	return seen
 }

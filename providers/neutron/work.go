@@ -1,6 +1,7 @@
 package neutron
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 
 	"github.com/samplecrd/samplecrd/addressing"
+	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers"
 )
 
@@ -33,14 +35,17 @@ type work struct {
 // ensure makes Neutron hold what is wanted.
 func (w *work) ensure(ctx context.Context) error {
 	now, fresh, err := w.prime(ctx)
-	if fresh || err != nil {
-		w.observed = observed(now)
+	if err != nil {
 		return err
+	}
+	if fresh {
+		w.observed = w.want.tell(now)
+		return nil
 	}
 	for range attempts {
 		err = w.once(ctx)
 		if w.now != nil {
-			seen := observed(*w.now)
+			seen := w.want.tell(*w.now)
 			w.observed.ID, w.observed.SubnetIDs = seen.ID, seen.SubnetIDs
 		}
 		if !isCode(err, http.StatusPreconditionFailed) && !isCode(err, http.StatusNotFound) {
@@ -82,7 +87,7 @@ func (w *work) once(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.strangers(); err != nil {
+	if err := cmp.Or(w.strangers(), w.fixed()); err != nil {
 		return err
 	}
 	inTheWay, err := w.inTheWay(ctx)
@@ -241,6 +246,22 @@ func (w *work) strangers() error {
 		for _, s := range w.now.subnets {
 			if !w.ours(s) && s.Prefix.Overlaps(planned.Prefix) {
 				return providers.Conflict("Subnet %s (%s) is on the network, is not this Network's, and overlaps %s; remove it", s.id, s.Prefix, planned.Prefix)
+			}
+		}
+	}
+	return nil
+}
+
+// fixed is what Neutron cannot change of a subnet that exists: DHCP goes with the modes
+// of an IPv6 subnet, which are set when it is made.
+func (w *work) fixed() error {
+	for _, planned := range w.want.Subnets {
+		for _, s := range w.now.subnets {
+			if s.Prefix == planned.Prefix && s.Prefix.Addr().Is6() && planned.DHCP != "" && s.DHCP != planned.DHCP {
+				return &providers.Error{
+					Reason: samplecrdv1.NetworkReasonRejected, Retry: providers.RetrySlowly,
+					Message: fmt.Sprintf("Neutron cannot switch the DHCP of %s, an IPv6 subnet that exists; leave dhcp %s, or remove the subnet and add it anew", s.Prefix, s.DHCP),
+				}
 			}
 		}
 	}

@@ -73,6 +73,10 @@ func (s *servers) start(ctx context.Context, server, program string, args ...str
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", server, err)
 	}
+	// Not as patient as who started it: it serves others, too.
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, command.Process.Pid, 0); err != nil {
+		return fmt.Errorf("setting the priority of %s: %w", server, err)
+	}
 	go func() { _ = command.Wait() }() // If it ends first, nothing of it is left.
 	return nil
 }

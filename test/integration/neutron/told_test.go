@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -108,12 +109,12 @@ func (r *record) versions(namespace string) []samplecrdv1.Network {
 	return slices.DeleteFunc(slices.Clone(r.networks), func(n samplecrdv1.Network) bool { return n.Namespace != namespace })
 }
 
-// reasons gives all that Ready has ever said of a namespace's Networks, apart from True.
+// reasons gives why Networks of a namespace have ever not been Ready.
 func (r *record) reasons(namespace string) []string {
 	all := map[string]bool{}
 	for _, version := range r.versions(namespace) {
 		for _, condition := range version.Status.Conditions {
-			if condition.Type == samplecrdv1.NetworkConditionReady && condition.Status != "True" {
+			if condition.Type == samplecrdv1.NetworkConditionReady && condition.Status == metav1.ConditionFalse {
 				all[condition.Reason] = true
 			}
 		}

@@ -78,20 +78,21 @@ func (t *tally) take() (int, bool) {
 	return t.next - 1, true
 }
 
-func (t *tally) count(deaths []string, took time.Duration) {
+func (t *tally) count(deaths []death) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.took = append(t.took, took)
-	for _, what := range deaths {
+	var took time.Duration
+	for _, d := range deaths {
+		took += d.took
 		t.points++
-		if strings.HasSuffix(what, atRest) {
+		if d.at == "" {
 			t.resting++
 			continue
 		}
-		// Phase, number, method, path, manner.
-		fields := strings.Fields(what)
-		t.by[fields[2]+" "+fields[4]]++
+		method, _, _ := strings.Cut(d.at, " ")
+		t.by[method+" "+d.how.String()]++
 	}
+	t.took = append(t.took, took)
 }
 
 func (t *tally) String() string {
@@ -127,11 +128,9 @@ var _ = Describe("A manager that is killed at any of its calls to Neutron", func
 			lives.Go(func() {
 				defer GinkgoRecover()
 				for life, more := t.take(); more; life, more = t.take() {
-					began := time.Now()
 					deaths := w.live(life, p)
-					took := time.Since(began)
-					t.count(deaths, took)
-					say("life %d in world %s, %s: %s", life, w.name, took.Round(time.Second), strings.Join(deaths, "; "))
+					t.count(deaths)
+					say("life %d in world %s: %v", life, w.name, deaths)
 				}
 			})
 		}

@@ -88,26 +88,43 @@ func (w *world) change(i int) error {
 
 func (w *world) delete(i int) error { return w.Client.Delete(ctx, network(i)) }
 
-// atRest is the death of a manager that had fewer calls to make than was planned.
-const atRest = "at rest"
+// death is how a manager died in a phase.
+type death struct {
+	phase string
+	// call is the number of the call, and at what it was. A phase that had fewer calls
+	// was over by then: at is "", and the manager had nothing to do.
+	call int
+	at   string
+	how  manner
+	// took is how long the whole phase did.
+	took time.Duration
+}
 
-// live has Networks created, changed and deleted, and the manager die in each phase; it
-// says at which calls.
-func (w *world) live(life int, p *plan) []string {
+func (d death) String() string {
+	at := fmt.Sprintf("call %d, %s, %s", d.call, d.at, d.how)
+	if d.at == "" {
+		at = "at rest"
+	}
+	return fmt.Sprintf("%s (%.0fs) %s", d.phase, d.took.Seconds(), at)
+}
+
+// live has Networks created, changed and deleted, and the manager die in each phase.
+func (w *world) live(life int, p *plan) []death {
 	GinkgoHelper()
-	var deaths []string
+	var deaths []death
 	for at, phase := range phases {
-		w.proxy.arm(p.call(life, at), p.manner(life, at), p.delay[life])
+		began := time.Now()
+		d := death{phase: phase.name, call: p.call(life, at), how: p.manner(life, at)}
+		w.proxy.arm(d.call, d.how, p.delay[life])
 		w.pass(at)
-		_, what := w.proxy.disarm()
-		if what == "" {
-			what = atRest
+		if _, d.at = w.proxy.disarm(); d.at == "" {
 			w.manager.kill()
 			w.converge(at)
 		}
 		w.proxy.under.Wait()
 		w.look(at)
-		deaths = append(deaths, phase.name+" "+what)
+		d.took = time.Since(began)
+		deaths = append(deaths, d)
 	}
 	return deaths
 }

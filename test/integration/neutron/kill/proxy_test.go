@@ -44,8 +44,9 @@ type proxy struct {
 	mu    sync.Mutex
 	calls int
 	// at is the number of the call to die at; 0 for none.
-	at   int
-	how  manner
+	at  int
+	how manner
+	// what is the call that the manager died at.
 	what string
 	// kill ends the manager, and returns when it is dead.
 	kill func()
@@ -79,8 +80,8 @@ func (p *proxy) arm(at int, how manner, delay time.Duration) {
 	p.calls, p.at, p.how, p.what, p.delay = 0, at, how, "", delay
 }
 
-// disarm says how many calls there were, and at which of them the manager died; "" for
-// at none.
+// disarm says how many calls there were, and what the one was at which the manager died;
+// "" for none.
 func (p *proxy) disarm() (calls int, what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +104,7 @@ func (p *proxy) counts(r *http.Request) (kill func(), how manner, delay time.Dur
 	if p.calls != p.at {
 		return nil, lost, 0
 	}
-	p.at, p.what = 0, fmt.Sprintf("%d %s %s %s", p.calls, r.Method, r.URL.Path, p.how)
+	p.at, p.what = 0, r.Method+" "+r.URL.Path
 	return p.kill, p.how, p.delay
 }
 

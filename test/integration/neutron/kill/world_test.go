@@ -45,8 +45,9 @@ type world struct {
 type process struct {
 	*env.Controller
 	killed atomic.Bool
-	// gone is closed when it has ended.
+	// gone is closed when it has ended, and err is how it did.
 	gone chan struct{}
+	err  error
 }
 
 // newWorlds gives so many worlds, each with a manager at work, until the test ends.
@@ -114,7 +115,7 @@ func (w *world) start() {
 	Expect(err).NotTo(HaveOccurred())
 	p := &process{Controller: started, gone: make(chan struct{})}
 	go func() {
-		_ = <-started.Ended()
+		p.err = <-started.Ended()
 		close(p.gone)
 	}()
 	w.manager = p
@@ -139,7 +140,7 @@ func (w *world) revive() {
 		return
 	}
 	if !w.manager.killed.Load() {
-		StopTrying("The manager ended by itself").Now()
+		StopTrying("The manager ended by itself").Wrap(w.manager.err).Now()
 	}
 	w.start()
 }
