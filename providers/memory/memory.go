@@ -87,7 +87,8 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, _ *samplec
 		observed.Draining = slices.Concat(draining, blocking)
 		return observed, providers.InTheWay(blocking...)
 	}
-	want := Network{ID: held.ID, Owner: id, MTU: plan.MTU, Subnets: held.toward(plan, p.name)}
+	owner := providers.Identity{UID: id.UID, NamespacedName: id.NamespacedName}
+	want := Network{ID: held.ID, Owner: owner, MTU: plan.MTU, Subnets: held.toward(plan, p.name)}
 	if want.ID == "" {
 		want.ID = p.name("memory")
 	}

@@ -123,13 +123,14 @@ var _ = Describe("The mark on a network", func() {
 	It("PR-21: tells the network of a Network that was torn away from that of the next one of its name", func() {
 		w := running(swept)
 		before := w.ready("pr-21", "10.1.0.0/24")
-		left, _ := w.real(before)
-		w.faults.Add(faults.Rule{Method: http.MethodDelete}, faults.Failure(http.StatusInternalServerError, "HTTPInternalServerError", "no"))
+		left, leftSubnet := w.real(before)
+		for _, thing := range []object{left, leftSubnet} {
+			w.faults.Add(faults.Rule{Method: http.MethodDelete, Path: thing.id()}, faults.Failure(http.StatusInternalServerError, "HTTPInternalServerError", "no"))
+		}
 		w.remove("pr-21")
 		Eventually(w.of("pr-21")).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable))
 		w.change("pr-21", func(network *samplecrdv1.Network) { network.Finalizers = nil })
 		Eventually(w.gone("pr-21")).Should(BeTrue())
-		w.faults.Clear()
 
 		after := w.ready("pr-21", "10.2.0.0/24")
 		held, subnet := w.real(after)

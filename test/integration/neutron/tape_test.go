@@ -19,7 +19,7 @@ type tape struct {
 
 // request is one that was sent, answered or not.
 type request struct {
-	at           time.Time
+	at, ended    time.Time
 	method, path string
 	query, body  string
 	// code is the answer's; 0 for none.
@@ -51,6 +51,9 @@ func (t *tape) over(inner http.RoundTripper) http.RoundTripper {
 		t.calls = append(t.calls, call)
 		t.mu.Unlock()
 		answer, err := inner.RoundTrip(sent)
+		t.mu.Lock()
+		call.ended = time.Now()
+		t.mu.Unlock()
 		if err != nil {
 			return nil, err
 		}
