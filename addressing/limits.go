@@ -30,6 +30,8 @@ type Limits struct {
 	// NoTinyIPv4Gateway is of a backend that can have no gateway on an IPv4 /31 or
 	// /32, not even the one that is chosen where none is named.
 	NoTinyIPv4Gateway bool
+	// IPv6PairNeedsGateway is of a backend that cannot have an IPv6 /127 without a gateway.
+	IPv6PairNeedsGateway bool
 	// MostDNSServers and MostRoutes bound what a subnet may have of them; 0 for any
 	// number.
 	MostDNSServers, MostRoutes int
@@ -73,6 +75,9 @@ func (l Limits) Forbids(plan Plan) []string {
 func (l Limits) forbidGateway(subnet *Subnet, first, firstIPv4 netip.Addr, say sayer) {
 	if l.NoTinyIPv4Gateway && subnet.Gateway.Is4() && subnet.Prefix.Bits() >= 31 {
 		say(subnet.Path, "gateway", "a gateway, %s, on %s, which is too small for one; write None", subnet.Gateway, subnet.Prefix)
+	}
+	if l.IPv6PairNeedsGateway && !subnet.Gateway.IsValid() && subnet.Prefix.Addr().Is6() && subnet.Prefix.Bits() == 127 {
+		say(subnet.Path, "gateway", "%s without a gateway; name one of its two addresses", subnet.Prefix)
 	}
 	if l.OneIPv4Gateway && subnet.Gateway.Is4() && subnet.Gateway != firstIPv4 {
 		say(subnet.Path, "gateway", "a second IPv4 gateway, %s beside %s; %s, or make the subnet a Network of its own", subnet.Gateway, firstIPv4, noGateways)

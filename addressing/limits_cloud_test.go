@@ -11,7 +11,7 @@ import (
 
 // cloudLimits are those of a cloud that is asked over its API.
 var cloudLimits = addressing.Limits{
-	Backend: "the cloud", LongestIPv4DHCP: 30, LongestIPv6DHCP: 126, NoTinyIPv4Gateway: true, MostDNSServers: 5, DNSOfFamily: true, MostRoutes: 20, NoImport: true,
+	Backend: "the cloud", LongestIPv4DHCP: 30, LongestIPv6DHCP: 126, NoTinyIPv4Gateway: true, IPv6PairNeedsGateway: true, MostDNSServers: 5, DNSOfFamily: true, MostRoutes: 20, NoImport: true,
 }
 
 // The text is part of these cases: who reads it must know what to do next.
@@ -60,6 +60,11 @@ func TestForbidsOfACloud(t *testing.T) {
 			"spec.dnsServers[1]: the cloud cannot serve 192.0.2.1 on an IPv6 subnet; name it on one of its own family",
 		}},
 		"a DNS server of the subnet's family beside a subnet of another": {spec("10.0.0.0/24", named(1), entry(samplecrdv1.SubnetSpec{CIDR: "2001:db8::/64"})), nil},
+		"an IPv6 /127 without a gateway": {spec("2001:db8::/127", gateway("None")), []string{
+			"spec.gateway: the cloud cannot serve 2001:db8::/127 without a gateway; name one of its two addresses",
+		}},
+		"an IPv6 /127 with a gateway":              {spec("2001:db8::/127"), nil},
+		"an IPv6 /128 without a gateway":           {spec("2001:db8::/128", gateway("None")), nil},
 		"DHCP on a /30":                            {spec("10.0.0.0/30", dhcp(samplecrdv1.DHCPEnabled)), nil},
 		"DHCP on a /31":                            {spec("10.0.0.0/31", dhcp(samplecrdv1.DHCPEnabled), gateway("None")), []string{noDHCP("spec", "10.0.0.0/31", 30)}},
 		"DHCP on a /126":                           {spec("2001:db8::/126", dhcp(samplecrdv1.DHCPEnabled)), nil},

@@ -101,12 +101,14 @@ func New(o Options) *Provider {
 // The longest prefixes that Neutron's DHCP serves.
 const longestIPv4DHCP, longestIPv6DHCP = 30, 126
 
-// Limits are those of Neutron as it comes: its checks of DHCP and gateways, and the
-// defaults of max_dns_nameservers and max_subnet_host_routes.
+// Limits are those of Neutron as it comes: its checks of DHCP, DNS servers and gateways
+// (of an IPv6 /127 it takes the first address for its own pool and then refuses the
+// pool), and the defaults of max_dns_nameservers and max_subnet_host_routes.
 func (p *Provider) Limits(*samplecrdv1.NetworkClassSpec) addressing.Limits {
 	return addressing.Limits{
 		Backend: "Neutron", LongestIPv4DHCP: longestIPv4DHCP, LongestIPv6DHCP: longestIPv6DHCP,
-		NoTinyIPv4Gateway: true, MostDNSServers: 5, DNSOfFamily: true, MostRoutes: 20,
+		NoTinyIPv4Gateway: true, IPv6PairNeedsGateway: true,
+		MostDNSServers: 5, DNSOfFamily: true, MostRoutes: 20,
 	}
 }
 

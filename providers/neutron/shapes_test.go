@@ -35,7 +35,6 @@ func TestFamilies(t *testing.T) {
 		"IPv6 narrower than a /64":    {samplecrdv1.NetworkSpec{CIDR: "2001:db8:7::/80"}, true, stateful},
 		"IPv6 /126":                   {samplecrdv1.NetworkSpec{CIDR: "2001:db8:7::4/126"}, true, stateful},
 		"IPv6 /127":                   {samplecrdv1.NetworkSpec{CIDR: "2001:db8:7::4/127"}, false, ""},
-		"IPv6 /127 without a gateway": {samplecrdv1.NetworkSpec{CIDR: "2001:db8:7::4/127", Gateway: "None"}, false, ""},
 		"IPv6 /128 without a gateway": {samplecrdv1.NetworkSpec{CIDR: "2001:db8:7::4/128", Gateway: "None"}, false, ""},
 		"IPv4 /30":                    {samplecrdv1.NetworkSpec{CIDR: "10.0.0.4/30"}, true, ""},
 		"IPv4 /31 without a gateway":  {samplecrdv1.NetworkSpec{CIDR: "10.0.0.4/31", Gateway: "None"}, false, ""},
