@@ -89,11 +89,7 @@ func onNeutron(c faults.Call) bool { return strings.HasPrefix(c.Path, "/v2.0/") 
 // cloudsYAML skips the test where there is no Neutron.
 func cloudsYAML(t testing.TB) []byte {
 	t.Helper()
-	path, err := servers.Clouds()
-	if err != nil {
-		t.Skipf("No OpenStack to test against: %v", err)
-	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(servers.Need(t))
 	if err != nil {
 		t.Fatal(err)
 	}
