@@ -133,13 +133,15 @@ func (c *cluster) installCertManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{
-		{"apply", "--server-side", "-f", filepath.Join(out, "deploy", "crds")},
-		{"wait", "--for=condition=Established", "crd/certificates.cert-manager.io", "crd/issuers.cert-manager.io", "--timeout=60s"},
-	} {
-		if err := c.quietly(c.kubectl(args...)); err != nil {
-			return err
-		}
+	if err := c.quietly(c.kubectl("apply", "--server-side", "-f", filepath.Join(out, "deploy", "crds"))); err != nil {
+		return err
+	}
+	// kubectl does not wait for an object that has no conditions yet: it fails.
+	established := func() error {
+		return c.quietly(c.kubectl("wait", "--for=condition=Established", "crd/certificates.cert-manager.io", "crd/issuers.cert-manager.io", "--timeout=60s"))
+	}
+	if err := c.await(ctx, "kube-apiserver", established); err != nil {
+		return err
 	}
 	apply := c.kubectl("apply", "--server-side", "-f", "-")
 	apply.Stdin = strings.NewReader(strings.ReplaceAll(certManager, "{IMAGE}", certManagerImage))

@@ -54,7 +54,7 @@ func start() *cluster {
 	module, err := list.Output()
 	Expect(err).NotTo(HaveOccurred())
 	c.run("apply", "--server-side", "-f", filepath.Join(strings.TrimSpace(string(module)), "deploy", "crds"))
-	c.run("wait", "--for=condition=Established", "crd/certificates.cert-manager.io", "crd/issuers.cert-manager.io")
+	c.await("--for=condition=Established", "crd/certificates.cert-manager.io", "crd/issuers.cert-manager.io")
 	return c
 }
 
@@ -62,6 +62,17 @@ func start() *cluster {
 func (c *cluster) run(args ...string) string {
 	GinkgoHelper()
 	return c.pipe("", args...)
+}
+
+// await runs kubectl wait until it succeeds: it does not wait for an object that has no
+// conditions yet, it fails.
+func (c *cluster) await(args ...string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		result, err := c.Kubectl("", append([]string{"wait", "--timeout=60s"}, args...)...)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(result.ExitCode).To(BeZero(), "%v: %s", args, result.Stderr)
+	}).Should(Succeed())
 }
 
 // pipe is run with standard input.
@@ -122,8 +133,8 @@ func (c *cluster) objects() render.Bundle {
 func (c *cluster) settle() {
 	GinkgoHelper()
 	for _, object := range render.All[*apiextensionsv1.CustomResourceDefinition](c.objects()) {
-		c.run("wait", "--for=condition=Established", "crd/"+object.Name, "--timeout=60s")
-		c.run("wait", "--for=jsonpath={.status.conditions[?(@.type==\"KubernetesAPIApprovalPolicyConformant\")].status}", "crd/"+object.Name, "--timeout=60s")
+		c.await("--for=condition=Established", "crd/"+object.Name)
+		c.await("--for=jsonpath={.status.conditions[?(@.type==\"KubernetesAPIApprovalPolicyConformant\")].status}", "crd/"+object.Name)
 	}
 }
 
