@@ -106,9 +106,9 @@ func TestProcesses(t *testing.T) {
 		t.Skip("skipped: processes are found by /proc, which this system has not")
 	}
 	s := &servers{dir: t.TempDir()}
-	started := child(t, s.path("neutron"))
+	started := child(t, s, "neutron")
 	stranger := &servers{dir: t.TempDir()}
-	child(t, stranger.path("neutron"))
+	child(t, stranger, "neutron")
 	if found := s.running("neutron"); len(found) != 1 || found[0] != started {
 		t.Errorf("found %v, not %d alone", found, started)
 	}
@@ -126,19 +126,40 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// child starts a process that is marked as a server's.
-func child(t *testing.T, folder string) int {
+// TestAppears looks at a process in the moment it is started, when /proc does not show
+// its environment yet, and at one that ends in that moment.
+func TestAppears(t *testing.T) {
+	for range 50 {
+		s := &servers{dir: t.TempDir()}
+		id := child(t, s, "keystone")
+		if found := s.running("keystone"); len(found) != 1 || found[0] != id {
+			t.Fatalf("found %v, not %d, which runs", found, id)
+		}
+	}
+	ended := make(chan error, 1)
+	ended <- nil
+	if err := (&servers{dir: t.TempDir()}).appears("keystone", ended); err == nil {
+		t.Error("a process that ended appears")
+	}
+}
+
+// child starts a process that is marked as one of a server.
+func child(t *testing.T, s *servers, server string) int {
 	t.Helper()
 	command := exec.Command("sleep", "600")
-	command.Env = []string{marker + "=" + folder}
+	command.Env = []string{marker + "=" + s.path(server)}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = command.Wait() }()
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait(); close(ended) }()
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
-		<-ended
+		for range ended { // Until it is closed.
+		}
 	})
+	if err := s.appears(server, ended); err != nil {
+		t.Fatal(err)
+	}
 	return command.Process.Pid
 }

@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,24 @@ func (s *servers) start(ctx context.Context, server, program string, args ...str
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, command.Process.Pid, 0); err != nil {
 		return fmt.Errorf("setting the priority of %s: %w", server, err)
 	}
-	go func() { _ = command.Wait() }() // If it ends first, nothing of it is left.
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }() // If it ends first, nothing of it is left.
+	if err := s.appears(server, ended); err != nil {
+		return fmt.Errorf("%s ended at once: %w; see %s", server, err, s.logFile(server))
+	}
+	return nil
+}
+
+// appears waits until a server that was started is among the running ones: its
+// environment, by which it is known, can be read only some time into its exec.
+func (s *servers) appears(server string, ended <-chan error) error {
+	for len(s.running(server)) == 0 {
+		select {
+		case err := <-ended:
+			return cmp.Or(err, errors.New("without an error"))
+		case <-time.After(pollInterval):
+		}
+	}
 	return nil
 }
 
