@@ -92,6 +92,11 @@ func Unsettled(after time.Duration) *Error {
 	return &Error{Reason: samplecrdv1.NetworkReasonPending, Message: "An earlier request, whose answer was lost, may still be under way", After: after}
 }
 
+// Contended is a network that somebody else changes or removes at the same time.
+func Contended(cause error) *Error {
+	return &Error{Reason: samplecrdv1.NetworkReasonPending, Message: "Somebody else changes or removes the network at the same time: " + excerpt(cause.Error()), Cause: cause}
+}
+
 // QuotaExceeded is a quota of the backend that is used up.
 func QuotaExceeded(cause error) *Error {
 	return &Error{Reason: samplecrdv1.NetworkReasonQuotaExceeded, Message: "Quota exceeded: " + excerpt(cause.Error()), Retry: RetrySlowly, Cause: cause}

@@ -25,6 +25,9 @@ type Identity struct {
 	// Recorded is the backend's own name for the network, as the status has it; "" when
 	// none was learned. It may be wrong or out of date: the mark decides.
 	Recorded string
+	// Imported is the plan of a Network that takes over a network which exists; the zero
+	// value for others. By it Delete knows what such a network had from the beginning.
+	Imported addressing.Plan
 	// New says that no backend was ever asked for anything of it, by anybody, so that
 	// nothing of it can be there yet.
 	New bool
@@ -82,7 +85,8 @@ type Provider interface {
 	// Delete removes the network. It returns nil only when the backend holds
 	// nothing of id any more, and nil again when called again. While something
 	// uses a subnet of it, be it one that drains, it MUST leave all as it is and
-	// return InUse. class is nil when it is gone.
+	// return InUse. What was recorded and does not bear the mark any more is left alone
+	// and told as Conflict. class is nil when it is gone.
 	Delete(ctx context.Context, id Identity, class *samplecrdv1.NetworkClassSpec) error
 
 	// Release takes the mark off and leaves the network behind, no longer managed.

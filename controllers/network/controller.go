@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -203,9 +204,13 @@ func (r *Reconciler) watch(ctx context.Context, backend providers.Provider) bool
 }
 
 func identity(network *samplecrdv1.Network) providers.Identity {
-	return providers.Identity{
+	id := providers.Identity{
 		UID:            network.UID,
 		NamespacedName: types.NamespacedName{Namespace: network.Namespace, Name: network.Name},
 		Recorded:       ptr.Deref(network.Status.ProviderID, ""),
 	}
+	if network.Spec.ImportID != "" {
+		id.Imported, _ = addressing.Parse(&network.Spec, field.NewPath("spec"))
+	}
+	return id
 }

@@ -1,10 +1,14 @@
 package neutron
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +52,8 @@ type account struct {
 	gate atomic.Pointer[gate]
 
 	mu sync.Mutex
+	// looked is when the Secret was last read.
+	looked time.Time
 	// version is that of the Secret which session was made from.
 	version string
 	session *session
@@ -59,14 +65,17 @@ type session struct {
 	*gophercloud.ServiceClient
 	// project is the one of the token.
 	project string
-	// secrets are not to be shown, beside the token.
-	secrets []string
+	// credentials are what the token was got with.
+	credentials credentials
 }
+
+// projectOf is the project of the networks of a class that names one, or names none.
+func (s *session) projectOf(named string) string { return cmp.Or(named, s.project) }
 
 // in makes call with a session of the class's credentials, past the gates.
 func (p *Provider) in(ctx context.Context, name types.NamespacedName, spec *samplecrdv1.NeutronSpec, call func(*session) error) error {
 	a := p.account(spec)
-	if err := a.gate.Load().bars(name); err != nil {
+	if err := a.gate.Load().bars(name); err != nil && !a.due() {
 		return err
 	}
 	if err := a.door.enter(name); err != nil {
@@ -79,6 +88,14 @@ func (p *Provider) in(ctx context.Context, name types.NamespacedName, spec *samp
 		return nil
 	}
 	return failure
+}
+
+// due says that the Secret has not been read for a while: it may name another cloud by
+// now, which is not the one that bars.
+func (a *account) due() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.provider.clock.Since(a.looked) >= probing
 }
 
 // ofCredentials gives a failure that all who use the same credentials would meet; nil
@@ -108,7 +125,7 @@ func (a *account) through(ctx context.Context, name types.NamespacedName, call f
 	if err != nil {
 		return a.missing("Secret %q: %v", a.secret, err)
 	}
-	gate := a.provider.cloud(parsed.auth.IdentityEndpoint, parsed.endpoint.Region)
+	gate := a.provider.cloud(parsed)
 	a.gate.Store(gate)
 	if err := gate.enter(name); err != nil {
 		return providers.AsError(err)
@@ -137,6 +154,9 @@ func (a *account) read(ctx context.Context) (*corev1.Secret, error) {
 	if a.provider.namespace == "" {
 		return nil, a.missing("it is not known which namespace is the manager's own; see --leader-election-namespace")
 	}
+	a.mu.Lock()
+	a.looked = a.provider.clock.Now()
+	a.mu.Unlock()
 	var secret corev1.Secret
 	err := a.provider.live.Get(ctx, client.ObjectKey{Namespace: a.provider.namespace, Name: a.secret}, &secret)
 	switch {
@@ -151,7 +171,7 @@ func (a *account) read(ctx context.Context) (*corev1.Secret, error) {
 }
 
 // hide takes out of a text what nobody is to see.
-func (s *session) hide(text string) string { return hide(hide(text, s.Token()), s.secrets...) }
+func (s *session) hide(text string) string { return hide(s.credentials.hide(text), s.Token()) }
 
 // opening is a session in the making, for all who wait for it.
 type opening struct {
@@ -202,15 +222,17 @@ func (a *account) authenticate(ctx context.Context, c credentials) (*session, er
 		// A token goes where the catalog says, and nowhere else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}))
-	if isCode(err, http.StatusUnauthorized) {
-		failure := translate(err, c.hide)
-		return nil, a.missing("%s", failure.Message)
+	if isOfCredentials(err) {
+		if response := answer(err); response != nil {
+			return nil, refused(response, c.hide)
+		}
+		return nil, a.missing("cloud %q: %s", a.cloud, plain(err, c.hide))
 	}
 	if err != nil {
 		return nil, err
 	}
 	authenticated.UserAgent.Prepend("samplecrd-controller")
-	s := &session{secrets: []string{c.auth.Password, c.auth.ApplicationCredentialSecret, c.auth.TokenID}}
+	s := &session{credentials: c}
 	if s.ServiceClient, err = openstack.NewNetworkV2(authenticated, c.endpoint); err != nil {
 		return nil, a.missing("the cloud's catalog has no network service in region %q for the interface %q", c.endpoint.Region, c.endpoint.Availability)
 	}
@@ -225,12 +247,22 @@ func (a *account) authenticate(ctx context.Context, c credentials) (*session, er
 	return s, nil
 }
 
+// isOfCredentials says that an authentication failed for what the credentials say: no
+// request came about, or Keystone did not want it.
+func isOfCredentials(err error) bool {
+	if err == nil {
+		return false
+	}
+	if response := answer(err); response != nil {
+		return !passes(response.Actual)
+	}
+	_, asked := errors.AsType[*url.Error](err)
+	return !asked && !isBroken(err)
+}
+
 // account gives the account of a class.
 func (p *Provider) account(spec *samplecrdv1.NeutronSpec) *account {
-	key := accountKey{spec.CredentialsSecretName, spec.Cloud}
-	if key.cloud == "" {
-		key.cloud = defaultCloud
-	}
+	key := scopeOf(spec).accountKey
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.accounts[key]
@@ -241,12 +273,9 @@ func (p *Provider) account(spec *samplecrdv1.NeutronSpec) *account {
 	return a
 }
 
-// defaultCloud is the default of spec.neutron.cloud, for a class stored without it.
-const defaultCloud = "openstack"
-
-// cloud gives the gate of a cloud's region.
-func (p *Provider) cloud(authURL, region string) *gate {
-	key := authURL + " " + region
+// cloud gives the gate of a cloud: of a Keystone, and of the Neutron that it is asked for.
+func (p *Provider) cloud(c credentials) *gate {
+	key := strings.Join([]string{c.auth.IdentityEndpoint, c.endpoint.Region, string(c.endpoint.Availability)}, " ")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.clouds[key]

@@ -33,6 +33,12 @@ func parseSecret(cloud string, data map[string][]byte) (credentials, error) {
 }
 
 func TestParseClouds(t *testing.T) {
+	// Of a person's shell, which has nothing to say here.
+	for name, value := range map[string]string{
+		"OS_CLOUD": "prod", "OS_REGION_NAME": "RegionOne", "OS_INTERFACE": "admin", "OS_AUTH_URL": "https://elsewhere.example.org", "OS_PASSWORD": "x", "OS_PROJECT_NAME": "x",
+	} {
+		t.Setenv(name, value)
+	}
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -47,6 +53,9 @@ func TestParseClouds(t *testing.T) {
 		t.Errorf("the endpoint is %+v", c.endpoint)
 	case c.tls.MinVersion != tls.VersionTLS12 || c.tls.RootCAs == nil || c.tls.InsecureSkipVerify:
 		t.Errorf("TLS is from version %x, with authorities: %t, insecure: %t", c.tls.MinVersion, c.tls.RootCAs != nil, c.tls.InsecureSkipVerify)
+	}
+	if c, err := parseSecret("appcred", map[string][]byte{keyClouds: []byte(goodClouds)}); err != nil || c.endpoint.Region != "" || c.endpoint.Availability != "public" {
+		t.Errorf("without a region and an interface the endpoint is %+v: %v", c.endpoint, err)
 	}
 	c, err = parseSecret("appcred", map[string][]byte{keyClouds: []byte(goodClouds)})
 	if err != nil || c.auth.ApplicationCredentialID != "i" || c.auth.ApplicationCredentialSecret != secretCredential || c.tls.RootCAs != nil {
@@ -80,6 +89,7 @@ func TestParseCloudsThatAreNone(t *testing.T) {
 		"no URL":                        {text: with(`auth_url: "https://keystone.example.org/v3", username`, "username"), says: []string{"no auth.auth_url"}},
 		"an empty URL":                  {text: with(`"https://keystone.example.org/v3", username`, `"", username`), says: []string{"auth.auth_url"}},
 		"a URL that is a list":          {text: with(`"https://keystone.example.org/v3", username`, `[a], username`), says: []string{"clouds.yaml"}},
+		"no URL of the web":             {text: with(`"https://keystone.example.org/v3", username`, `"file:///etc/passwd", username`), says: []string{"no URL of http or https"}},
 		"a vendor profile":              {text: with("region_name:", "profile: vexxhost\n    region_name:"), says: []string{"vendor profile", "write out"}},
 		"a vendor's cloud":              {text: with("region_name:", "cloud: rackspace\n    region_name:"), says: []string{"vendor profile"}},
 		"a file of authorities":         {text: with("region_name:", "cacert: /etc/passwd\n    region_name:"), says: []string{"names files", "under the key cacert"}},

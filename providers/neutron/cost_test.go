@@ -108,7 +108,7 @@ func TestCalls(t *testing.T) {
 		if err := b.Delete(t.Context(), id, class()); err != nil {
 			t.Error(err)
 		}
-	}, "GET networks")
+	}, "GET networks", "GET networks") // By its mark, and by its id.
 	if b.tokens() != 1 {
 		t.Errorf("%d tokens", b.tokens())
 	}
@@ -136,25 +136,26 @@ func TestCallsOfARestart(t *testing.T) {
 
 func TestOneTokenForAll(t *testing.T) {
 	b := newBackend(t, nil)
-	b.together(t, 16, func(i int) {
-		b.ensures(t, b.new(t), planOf(t, samplecrdv1.NetworkSpec{CIDR: fmt.Sprintf("10.%d.0.0/24", i)}))
-	})
+	b.together(t, 16, seed)
 	if b.tokens() != 1 {
 		t.Errorf("%d tokens for 16 Networks", b.tokens())
 	}
 }
 
-// together makes calls at once; atOnce of them are, and the others come again as the
-// controller has them do.
-func (b *backend) together(t *testing.T, count int, call func(int)) {
+// together makes so many Networks, atOnce of them at once.
+func (b *backend) together(t *testing.T, count int, spec samplecrdv1.NetworkSpec) {
 	t.Helper()
+	plan := planOf(t, spec)
 	var all sync.WaitGroup
 	hands := make(chan struct{}, atOnce)
-	for i := range count {
+	for range count {
+		id := b.new(t)
 		all.Go(func() {
 			hands <- struct{}{}
 			defer func() { <-hands }()
-			call(i)
+			if _, err := b.Ensure(t.Context(), id, class(), plan); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 	all.Wait()
@@ -176,7 +177,7 @@ func TestOneAuthenticationForAllWhenTheTokenEnds(t *testing.T) {
 	}
 	// Neutron believes in a token for a while after it has ended; not here.
 	b.calls.Add(faults.Rule{Path: "/v2.0/"}, unauthorized(old))
-	b.together(t, atOnce, func(int) { b.ensures(t, b.new(t), planOf(t, seed)) })
+	b.together(t, atOnce, seed)
 	if b.tokens() != 2 || b.token() == old {
 		t.Errorf("%d tokens, the second a new one: %t", b.tokens(), b.token() != old)
 	}
@@ -193,19 +194,24 @@ func unauthorized(token string) faults.Fault {
 	}
 }
 
-// TestApplicationCredential: any authentication that clouds.yaml can say.
-func TestApplicationCredential(t *testing.T) {
+// TestAuthentications: beside a password, which all other tests have.
+func TestAuthentications(t *testing.T) {
 	b := newBackend(t, nil)
-	spec := class()
-	spec.Neutron.Cloud = servers.ApplicationCredential
-	id := b.new(t)
-	if _, err := b.Ensure(t.Context(), id, spec, planOf(t, seed)); err != nil {
-		t.Fatal(err)
-	}
-	if len(b.ours(t, id)) != 1 {
-		t.Error("nothing was made")
-	}
-	if err := b.Delete(t.Context(), id, spec); err != nil {
-		t.Error(err)
+	appcred := class()
+	appcred.Neutron.Cloud = servers.ApplicationCredential
+	token := fmt.Sprintf("clouds: {openstack: {auth_type: token, auth: {auth_url: %q, token: %q, project_name: samplecrd, project_domain_name: Default}, region_name: RegionOne}}", b.eye.IdentityEndpoint, b.eye.Token())
+	for name, spec := range map[string]*samplecrdv1.NetworkClassSpec{"an application credential": appcred, "a token": b.ofSecret(t, "token", token)} {
+		t.Run(name, func(t *testing.T) {
+			id := b.new(t)
+			if _, err := b.Ensure(t.Context(), id, spec, planOf(t, seed)); err != nil {
+				t.Fatal(err)
+			}
+			if len(b.ours(t, id)) != 1 {
+				t.Error("nothing was made")
+			}
+			if err := b.Delete(t.Context(), id, spec); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package neutron
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -51,15 +53,18 @@ func (a *account) parse(secret *corev1.Secret) (credentials, error) {
 	}
 	var c credentials
 	var err error
-	c.auth, c.endpoint, c.tls, err = clouds.Parse(clouds.WithCloudName(a.cloud), clouds.WithCloudsYAML(strings.NewReader(string(text))))
+	// Nothing is to be added by the environment and the files of the manager.
+	c.auth, c.endpoint, c.tls, err = clouds.Parse(clouds.WithCloudName(a.cloud), clouds.WithCloudsYAML(bytes.NewReader(text)),
+		clouds.WithRegion(cloud.RegionName), clouds.WithEndpointType(cmp.Or(cloud.EndpointType, cloud.Interface)))
 	if err != nil {
 		return credentials{}, fmt.Errorf("cloud %q: %s", a.cloud, clean(err.Error()))
 	}
 	if at, err := url.Parse(c.auth.IdentityEndpoint); err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Host == "" {
 		return credentials{}, fmt.Errorf("cloud %q: auth.auth_url is no URL of http or https", a.cloud)
 	}
-	c.auth.AllowReauth = true
-	c.tls.MinVersion = tls.VersionTLS12
+	// A token gets no other.
+	c.auth.AllowReauth = c.auth.TokenID == ""
+	c.tls = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.tls.InsecureSkipVerify} //nolint:gosec // Who writes verify: false means it.
 	if authorities := secret.Data[keyCACert]; len(authorities) > 0 {
 		c.tls.RootCAs = x509.NewCertPool()
 		if !c.tls.RootCAs.AppendCertsFromPEM(authorities) {
@@ -71,7 +76,7 @@ func (a *account) parse(secret *corev1.Secret) (credentials, error) {
 
 // hide takes out of a text what nobody is to see.
 func (c credentials) hide(text string) string {
-	return hide(text, c.auth.Password, c.auth.ApplicationCredentialSecret, c.auth.TokenID, c.auth.Passcode)
+	return hide(text, c.auth.Password, c.auth.ApplicationCredentialSecret, c.auth.TokenID)
 }
 
 // hidden stands where something was taken out.

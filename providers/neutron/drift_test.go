@@ -138,6 +138,11 @@ func TestDriftOfTheMark(t *testing.T) {
 			t.Fatalf("it is %+v", failure)
 		}
 	}
+	// Nor does it go without a word: somebody may need it.
+	checkFails(t, b.Delete(t.Context(), id, class()), samplecrdv1.NetworkReasonConflict, providers.RetrySlowly, made.ID, "deletionPolicy Retain")
+	if err := b.Release(t.Context(), id, class()); err != nil {
+		t.Errorf("it is to stay behind: %v", err)
+	}
 	if b.writes() != writes || len(b.ours(t, id)) != 0 {
 		t.Error("something is written")
 	}

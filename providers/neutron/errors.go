@@ -3,6 +3,7 @@ package neutron
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,12 +82,15 @@ func translate(err error, hide func(string) string) *providers.Error {
 	}
 	if failed, ok := errors.AsType[*gophercloud.ErrUnableToReauthenticate](err); ok {
 		err = failed.ErrReauth
-		if response := answer(err); response != nil && response.Actual < http.StatusInternalServerError {
+		if response := answer(err); response != nil && !passes(response.Actual) {
 			return refused(response, hide)
 		}
 	}
 	response := answer(err)
 	if response == nil {
+		if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
+			return providers.CredentialsMissing(wait.Jitter(probing, jitter), "The cloud's certificate is not trusted: %s; put the certificates of who signed it (PEM) under the Secret's key %s", plain(err, hide), keyCACert)
+		}
 		return providers.Unavailable(errors.New(plain(err, hide)))
 	}
 	kind, text := neutronError(response.Body, hide)
@@ -98,7 +102,7 @@ func translate(err error, hide func(string) string) *providers.Error {
 		failure := providers.Unavailable(said)
 		failure.After = rest(response.ResponseHeader)
 		return failure
-	case code >= http.StatusInternalServerError || code == http.StatusRequestTimeout:
+	case passes(code):
 		failure := providers.Unavailable(said)
 		if response.ResponseHeader.Get("Retry-After") != "" {
 			failure.After = rest(response.ResponseHeader)
@@ -108,10 +112,15 @@ func translate(err error, hide func(string) string) *providers.Error {
 		return providers.QuotaExceeded(said)
 	case code == http.StatusConflict && strings.HasSuffix(kind, "InUse"):
 		return &providers.Error{Reason: samplecrdv1.NetworkReasonInUse, Message: said.Error(), Retry: providers.RetrySlowly}
-	case code == http.StatusPreconditionFailed:
-		return providers.Unavailable(errors.New("somebody else changes the network at the same time"))
+	case code == http.StatusPreconditionFailed, code == http.StatusNotFound && strings.HasSuffix(kind, "NotFound"):
+		return providers.Contended(said)
 	}
 	return providers.Rejected(said)
+}
+
+// passes says that an HTTP code tells of the server's own state, and not of the request.
+func passes(code int) bool {
+	return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
 }
 
 // refused is an answer to credentials that are not taken, or not for this. Where they are

@@ -2,6 +2,7 @@ package neutron
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
@@ -41,6 +42,7 @@ func TestTranslate(t *testing.T) {
 		rejected    = samplecrdv1.NetworkReasonRejected
 		quota       = samplecrdv1.NetworkReasonQuotaExceeded
 		credentials = samplecrdv1.NetworkReasonCredentialsMissing
+		pending     = samplecrdv1.NetworkReasonPending
 	)
 	pointer := answered(http.StatusConflict, neutronBody("DuplicatedExtension", "taken"))
 	date := "Mon, 30 Nov 2026 12:00:00 GMT"
@@ -57,16 +59,19 @@ func TestTranslate(t *testing.T) {
 		"409 by pointer":                    {err: &pointer, reason: rejected, retry: providers.RetrySlowly, says: "HTTP 409 DuplicatedExtension: taken"},
 		"409 within another error":          {err: fmt.Errorf("making: %w", &pointer), reason: rejected, retry: providers.RetrySlowly, says: "HTTP 409 DuplicatedExtension"},
 		"409 after another authentication":  {err: &gophercloud.ErrErrorAfterReauthentication{ErrOriginal: pointer}, reason: rejected, retry: providers.RetrySlowly, says: "HTTP 409"},
-		"404":                               {err: answered(404, neutronBody("NetworkNotFound", "gone")), reason: rejected, retry: providers.RetrySlowly, says: "HTTP 404 NetworkNotFound: gone"},
+		"404 of what is gone":               {err: answered(404, neutronBody("NetworkNotFound", "gone")), reason: pending, says: "Somebody else changes or removes the network at the same time: HTTP 404 NetworkNotFound: gone"},
+		"404 of no Neutron":                 {err: answered(404, "no such page"), reason: rejected, retry: providers.RetrySlowly, says: "HTTP 404: no such page"},
 		"413":                               {err: answered(413, ""), reason: rejected, retry: providers.RetrySlowly, says: "HTTP 413"},
 		"a redirection":                     {err: answered(302, ""), reason: rejected, retry: providers.RetrySlowly, says: "HTTP 302"},
 		"409 OverQuota":                     {err: answered(409, neutronBody("OverQuota", "Quota exceeded for resources: ['network'].")), reason: quota, retry: providers.RetrySlowly, says: "Quota exceeded for resources"},
 		"409 of what is used":               {err: answered(409, neutronBody("GatewayIpInUse", "Current gateway ip 10.0.0.1 already in use by port x.")), reason: samplecrdv1.NetworkReasonInUse, retry: providers.RetrySlowly, says: "HTTP 409 GatewayIpInUse: Current gateway ip 10.0.0.1 already in use"},
-		"412":                               {err: answered(412, neutronBody("RevisionNumberConstraintFailed", "x")), reason: unavailable, says: "somebody else changes the network"},
+		"412":                               {err: answered(412, neutronBody("RevisionNumberConstraintFailed", "x")), reason: pending, says: "Somebody else changes or removes the network at the same time: HTTP 412"},
 		"401":                               {err: answered(401, `{"error": {"code": 401, "message": "The request you have made requires authentication.", "title": "Unauthorized"}}`), reason: credentials, least: probing, most: 2 * probing, says: "HTTP 401: The request you have made requires authentication."},
 		"403":                               {err: answered(403, neutronBody("PolicyNotAuthorized", "not allowed")), reason: credentials, retry: providers.RetrySlowly, says: "HTTP 403: not allowed"},
 		"401 to an authentication":          {err: &gophercloud.ErrUnableToReauthenticate{ErrOriginal: answered(401, ""), ErrReauth: answered(401, `{"error": {"message": "Wrong."}}`)}, reason: credentials, least: probing, most: 2 * probing, says: "HTTP 401: Wrong."},
 		"500 to an authentication":          {err: &gophercloud.ErrUnableToReauthenticate{ErrOriginal: answered(401, ""), ErrReauth: answered(500, "")}, reason: unavailable, says: "HTTP 500"},
+		"429 to an authentication":          {err: &gophercloud.ErrUnableToReauthenticate{ErrOriginal: answered(401, ""), ErrReauth: answered(429, "", "Retry-After", "300")}, reason: unavailable, least: 300 * time.Second, most: 300 * time.Second, says: "HTTP 429"},
+		"404 to an authentication":          {err: &gophercloud.ErrUnableToReauthenticate{ErrOriginal: answered(401, ""), ErrReauth: answered(404, "no such page")}, reason: credentials, least: probing, most: 2 * probing, says: "HTTP 404"},
 		"no answer to an authentication":    {err: &gophercloud.ErrUnableToReauthenticate{ErrOriginal: answered(401, ""), ErrReauth: syscall.ECONNREFUSED}, reason: unavailable, says: "connection refused"},
 		"408":                               {err: answered(408, ""), reason: unavailable, says: "HTTP 408"},
 		"500":                               {err: answered(500, neutronBody("HTTPInternalServerError", "Request Failed: internal server error while processing your request.")), reason: unavailable, says: "HTTP 500 HTTPInternalServerError: Request Failed: internal"},
@@ -86,7 +91,7 @@ func TestTranslate(t *testing.T) {
 		"the time is up":                    {err: &url.Error{Op: "Post", URL: "http://cloud", Err: context.DeadlineExceeded}, reason: unavailable, says: "no answer in time"},
 		"the call was cancelled":            {err: &url.Error{Op: "Post", URL: "http://cloud", Err: context.Canceled}, reason: unavailable, says: "the call was cancelled"},
 		"the name is not known":             {err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "cloud.example.org", Server: "10.0.0.1:53"}}, reason: unavailable, says: "the name cloud.example.org is not known"},
-		"an unknown authority":              {err: &url.Error{Op: "Get", URL: "https://cloud", Err: x509.UnknownAuthorityError{}}, reason: unavailable, says: "certificate signed by unknown authority"},
+		"an unknown authority":              {err: &url.Error{Op: "Get", URL: "https://cloud", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}, reason: credentials, least: probing, most: 2 * probing, says: "certificate signed by unknown authority; put the certificates"},
 		"an answer that breaks off":         {err: io.ErrUnexpectedEOF, reason: unavailable, says: "cannot be read"},
 		"an answer that is no JSON":         {err: json.Unmarshal([]byte("<"), &struct{}{}), reason: unavailable, says: "cannot be read"},
 		"what is ours already":              {err: fmt.Errorf("so: %w", providers.Conflict("in the way")), reason: samplecrdv1.NetworkReasonConflict, retry: providers.RetrySlowly, says: "in the way"},

@@ -246,7 +246,6 @@ func TestGateAtRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	d := newDoor(most)
-	before := runtime.NumGoroutine()
 	var all sync.WaitGroup
 	var inside, worst int
 	var mu sync.Mutex
@@ -285,8 +284,5 @@ func TestGateAtRandom(t *testing.T) {
 	d.leave(nil, false)
 	if d.fault != nil || d.trying || d.failures != 0 {
 		t.Errorf("it is not open: %v, %t, %d", d.fault, d.trying, d.failures)
-	}
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("there are %d goroutines and were %d", after, before)
 	}
 }

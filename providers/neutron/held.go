@@ -3,6 +3,8 @@ package neutron
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -111,24 +113,37 @@ const (
 // what they ask for, not to where they lead.
 func list[T any](ctx context.Context, s *session, kind, field, value, fields string) ([]T, error) {
 	var all []T
-	base, read := s.ServiceURL(kind)+"?", map[string]bool{}
+	base, known := s.ServiceURL(kind)+"?", map[string]bool{}
 	for next := (url.Values{field: {value}, "fields": strings.Fields(fields), "limit": {strconv.Itoa(page)}}).Encode(); next != ""; {
 		var answer map[string]json.RawMessage
-		if _, err := s.Get(ctx, base+next, &answer, nil); err != nil { //nolint:bodyclose // Get closes what it decodes.
+		_, err := s.Get(ctx, base+next, &answer, nil) //nolint:bodyclose // Get closes what it decodes.
+		if isCode(err, http.StatusNotFound) && len(all) > 0 {
+			return nil, errPages // The last one of the page before is gone.
+		}
+		if err != nil {
 			return nil, err
 		}
 		var some []T
-		if err := json.Unmarshal(answer[kind], &some); err != nil || some == nil {
+		var ids []struct{ ID string }
+		if err := errors.Join(json.Unmarshal(answer[kind], &some), json.Unmarshal(answer[kind], &ids)); err != nil || some == nil {
 			return nil, odd("it holds no list of %s", kind)
 		}
+		for _, one := range ids {
+			if known[one.ID] {
+				return nil, errPages
+			}
+			known[one.ID] = true
+		}
 		all = append(all, some...)
-		read[next] = true
-		if next = nextOf(answer[kind+"_links"]); read[next] {
-			return nil, odd("its pages of %s lead back to one that was read", kind)
+		if next = nextOf(answer[kind+"_links"]); len(some) == 0 && next != "" {
+			return nil, errPages
 		}
 	}
 	return all, nil
 }
+
+// errPages is a list that changed between two of its pages, or whose pages lead back.
+var errPages = odd("its pages do not go together")
 
 // nextOf gives the query of the link to the next page; "" on the last one.
 func nextOf(links json.RawMessage) string {
@@ -148,11 +163,21 @@ func (s *session) networksBy(ctx context.Context, field, value string) ([]networ
 	return list[network](ctx, s, "networks", field, value, networkFields)
 }
 
+func (s *session) wiresBy(ctx context.Context, field, value string) ([]wire, error) {
+	return list[wire](ctx, s, "subnets", field, value, subnetFields)
+}
+
 func (s *session) subnetsBy(ctx context.Context, field, value string) ([]subnet, error) {
-	wires, err := list[wire](ctx, s, "subnets", field, value, subnetFields)
+	wires, err := s.wiresBy(ctx, field, value)
 	if err != nil {
 		return nil, err
 	}
+	return parsed(wires)
+}
+
+// parsed gives subnets in typed form.
+func parsed(wires []wire) ([]subnet, error) {
+	var err error
 	all := make([]subnet, len(wires))
 	for i, w := range wires {
 		if all[i], err = w.parse(); err != nil {

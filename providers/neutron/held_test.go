@@ -1,6 +1,7 @@
 package neutron
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -105,6 +106,54 @@ func TestListOfWhatIsNone(t *testing.T) {
 				t.Errorf("it is %+v", failure)
 			}
 		})
+	}
+}
+
+// TestListThatChangesBetweenItsPages: the object after which the next page begins is gone,
+// of which Neutron's networks and ports say 404, and its subnets begin anew.
+func TestListThatChangesBetweenItsPages(t *testing.T) {
+	for name, again := range map[string]func(http.ResponseWriter){
+		"404": func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, neutronBody("NetworkNotFound", "Network b could not be found."))
+		},
+		"from the beginning": func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, `{"networks": [{"id": "a"}, {"id": "c"}]}`)
+		},
+		"an empty page that leads on": func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, `{"networks": [], "networks_links": [{"rel": "next", "href": "?marker=z"}]}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := asking(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("marker") != "" {
+					again(w)
+					return
+				}
+				_, _ = io.WriteString(w, `{"networks": [{"id": "a"}, {"id": "b"}], "networks_links": [{"rel": "next", "href": "?marker=b"}]}`)
+			})
+			all, err := s.networksBy(t.Context(), "project_id", "p")
+			if err == nil {
+				t.Fatalf("it gives %v", all)
+			}
+			checkFails(t, translate(err, strings.TrimSpace), samplecrdv1.NetworkReasonBackendUnavailable, providers.RetrySoon, "its pages do not go together")
+		})
+	}
+}
+
+// TestAnswerWithoutEnd: an answer is read so far and no further.
+func TestAnswerWithoutEnd(t *testing.T) {
+	s := asking(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"networks": [{"id": "a"}]`)
+		spaces := bytes.Repeat([]byte{' '}, 1<<20)
+		for range maxAnswer>>20 + 1 {
+			_, _ = w.Write(spaces)
+		}
+		_, _ = io.WriteString(w, `}`)
+	})
+	_, err := s.networksBy(t.Context(), "project_id", "p")
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); !tooLarge {
+		t.Errorf("an answer of more than %d bytes: %v", maxAnswer, err)
 	}
 }
 

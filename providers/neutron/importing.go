@@ -18,9 +18,8 @@ func (w *work) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	project := cmp.Or(w.want.class.ProjectID, w.s.project)
 	switch {
-	case n == nil || n.ProjectID != project:
+	case n == nil || n.ProjectID != w.s.projectOf(w.want.class.ProjectID):
 		// An administrator sees other projects; who asks must not learn of them.
 		return providers.Conflict("There is no network %s to take over in the class's project", id)
 	case marked(n.Description):
@@ -29,6 +28,11 @@ func (w *work) takeOver(ctx context.Context) error {
 	there, err := w.s.subnetsBy(ctx, "network_id", id)
 	if err != nil {
 		return err
+	}
+	for _, s := range there {
+		if marked(s.description) && s.description != w.want.mark {
+			return providers.Conflict("Subnet %s on network %s belongs to a Network, of this cluster or another", s.id, id)
+		}
 	}
 	now := &held{network: *n, subnets: there}
 	if differences := w.want.differences(*now); len(differences) > 0 {

@@ -129,10 +129,44 @@ func TestImportThatIsBrokenOff(t *testing.T) {
 	}
 }
 
+// TestImportThatIsBrokenOffIsDeleted: what was taken over goes with all that it had then,
+// marked or not; what came later is a stranger's.
+func TestImportThatIsBrokenOffIsDeleted(t *testing.T) {
+	b := newBackend(t, nil)
+	network := b.theirs(t, "", "10.0.0.0/24", "10.0.1.0/24")
+	id := b.new(t)
+	id.Imported = importing(t, network, samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24", AdditionalSubnets: []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24"}}})
+	b.calls.Add(faults.Rule{Method: http.MethodPut, Path: "/subnets", Times: 1}, faults.Reset())
+	seen, err := b.Ensure(t.Context(), id, class(), id.Imported)
+	if err == nil || seen.ID != network {
+		t.Fatalf("it has learned %+v, with %v", seen, err)
+	}
+	id.New, id.Recorded = false, seen.ID
+	stranger, err := subnets.Create(t.Context(), b.eye, subnets.CreateOpts{NetworkID: network, CIDR: "10.0.2.0/24", IPVersion: 4}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFails(t, b.Delete(t.Context(), id, class()), samplecrdv1.NetworkReasonInUse, providers.RetrySlowly, "subnet "+stranger.ID)
+	if err := subnets.Delete(t.Context(), b.eye, stranger.ID).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Delete(t.Context(), id, class()); err != nil {
+		t.Error(err)
+	}
+	if err := networks.Get(t.Context(), b.eye, network).Err; !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		t.Errorf("it is deleted, and there: %v", err)
+	}
+}
+
 func TestImportThatIsRefused(t *testing.T) {
 	b := newBackend(t, nil)
 	network, missing := b.theirs(t, "as it was", "10.0.0.0/24"), string(uuid.NewUUID())
 	taken, twice := b.theirs(t, mark("another-cluster", "another-network"), "10.0.0.0/24"), b.theirs(t, "", "10.0.0.0/24", "10.0.1.0/24")
+	halfTaken := b.theirs(t, "", "10.0.0.0/24")
+	part := b.whole(t, halfTaken).subnets[0].id
+	if err := subnets.Update(t.Context(), b.eye, part, subnets.UpdateOpts{Description: new(mark("another-cluster", "another-network"))}).Err; err != nil {
+		t.Fatal(err)
+	}
 	same := func(change func(*samplecrdv1.NetworkSpec)) samplecrdv1.NetworkSpec {
 		spec := samplecrdv1.NetworkSpec{CIDR: "10.0.0.0/24"}
 		if change != nil {
@@ -145,10 +179,11 @@ func TestImportThatIsRefused(t *testing.T) {
 		spec    samplecrdv1.NetworkSpec
 		says    string
 	}{
-		"there is none":  {missing, same(nil), "There is no network " + missing + " to take over in the class's project"},
-		"it is marked":   {taken, same(nil), "belongs to a Network, of this cluster or another"},
-		"another range":  {network, same(func(s *samplecrdv1.NetworkSpec) { s.CIDR = "10.0.0.0/25" }), "it has 10.0.0.0/24 besides; it does not have 10.0.0.0/25"},
-		"one range more": {twice, same(nil), "it has 10.0.1.0/24 besides"},
+		"there is none":          {missing, same(nil), "There is no network " + missing + " to take over in the class's project"},
+		"it is marked":           {taken, same(nil), "belongs to a Network, of this cluster or another"},
+		"a part of it is marked": {halfTaken, same(nil), "Subnet " + part + " on network " + halfTaken + " belongs to a Network"},
+		"another range":          {network, same(func(s *samplecrdv1.NetworkSpec) { s.CIDR = "10.0.0.0/25" }), "it has 10.0.0.0/24 besides; it does not have 10.0.0.0/25"},
+		"one range more":         {twice, same(nil), "it has 10.0.1.0/24 besides"},
 		"one range less": {network, same(func(s *samplecrdv1.NetworkSpec) {
 			s.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "10.0.1.0/24"}}
 		}), "it does not have 10.0.1.0/24"},

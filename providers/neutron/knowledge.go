@@ -17,10 +17,9 @@ import (
 type knowledge struct {
 	mu   sync.Mutex
 	seen map[types.UID]sighting
-	// asked are the Networks that a call of ours has looked for or made something of.
-	asked map[types.UID]bool
-	// lost has when an answer to the making of a network was lost.
-	lost map[types.UID]time.Time
+	// asked are the Networks that a call of ours has looked for or made something of, with
+	// when the answer to the making of a network was lost; the zero time for none.
+	asked map[types.UID]time.Time
 }
 
 // sighting is a network as it was at a time.
@@ -34,19 +33,20 @@ type sighting struct {
 }
 
 func newKnowledge() *knowledge {
-	return &knowledge{seen: map[types.UID]sighting{}, asked: map[types.UID]bool{}, lost: map[types.UID]time.Time{}}
+	return &knowledge{seen: map[types.UID]sighting{}, asked: map[types.UID]time.Time{}}
 }
 
-// recall gives what was seen of a Network's network, if it was since then.
-func (k *knowledge) recall(id providers.Identity, since time.Time) (held, bool) {
+// recall gives what was seen of a Network's network, if it was since then. From now on the
+// sweeps of its own scope tell of it.
+func (k *knowledge) recall(id providers.Identity, scope scope, since time.Time) (held, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s, known := k.seen[id.UID]
 	if !known {
 		return held{}, false
 	}
-	k.asked[id.UID] = true
-	s.name = id.NamespacedName
+	k.asked[id.UID] = time.Time{} // What was seen was not lost.
+	s.name, s.scope = id.NamespacedName, scope
 	k.seen[id.UID] = s
 	return s.held, s.at.After(since)
 }
@@ -55,8 +55,7 @@ func (k *knowledge) recall(id providers.Identity, since time.Time) (held, bool) 
 func (k *knowledge) saw(id providers.Identity, scope scope, now held, at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.asked[id.UID] = true
-	delete(k.lost, id.UID)
+	k.asked[id.UID] = time.Time{}
 	k.seen[id.UID] = sighting{held: sorted(now), at: at, name: id.NamespacedName, scope: scope}
 }
 
@@ -71,30 +70,23 @@ func (k *knowledge) doubt(uid types.UID) {
 func (k *knowledge) sure(uid types.UID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.asked[uid] = true
-	delete(k.lost, uid)
+	k.asked[uid] = time.Time{}
 }
 
 // losing remembers that the answer to the making of a network was lost.
 func (k *knowledge) losing(uid types.UID, at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.asked[uid] = true
-	k.lost[uid] = at
+	k.asked[uid] = at
 }
 
-// lostAt is when the last answer was lost; the zero time when none was.
-func (k *knowledge) lostAt(uid types.UID) time.Time {
+// met says whether this process has found or made the Network's network, or has tried to,
+// and when the answer was lost; the zero time when it was not.
+func (k *knowledge) met(uid types.UID) (lost time.Time, met bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.lost[uid]
-}
-
-// met says that this process has found or made the Network's network, or has tried to.
-func (k *knowledge) met(uid types.UID) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.asked[uid]
+	lost, met = k.asked[uid]
+	return lost, met
 }
 
 // forget ends what is known of a Network that is gone.
@@ -103,7 +95,6 @@ func (k *knowledge) forget(uid types.UID) {
 	defer k.mu.Unlock()
 	delete(k.seen, uid)
 	delete(k.asked, uid)
-	delete(k.lost, uid)
 }
 
 // learn takes what a sweep of a scope that began then has seen, and gives the Networks
@@ -125,7 +116,10 @@ func (k *knowledge) learn(scope scope, all map[types.UID][]held, began time.Time
 		}
 	}
 	for uid, networks := range all {
-		if before, known := k.seen[uid]; len(networks) == 1 && (!known || before.at.Before(began)) && (known || !k.asked[uid]) {
+		before, known := k.seen[uid]
+		_, asked := k.asked[uid]
+		// What another scope's Networks have is compared by their own sweeps.
+		if len(networks) == 1 && (known && before.scope == scope && before.at.Before(began) || !known && !asked) {
 			k.seen[uid] = sighting{held: sorted(networks[0]), at: began, name: before.name, scope: scope}
 		}
 	}

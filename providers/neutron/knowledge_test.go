@@ -38,6 +38,7 @@ func TestKnowledgeOfSweeps(t *testing.T) {
 		"changed by us since the sweep began":    {seen: after(11), scope: here, swept: []held{renamed}, known: true},
 		"made by us since the sweep began":       {seen: after(11), scope: here, known: true},
 		"of another project, which is not swept": {seen: noon, scope: elsewhere, known: true},
+		"changed, as another class's sweep sees": {seen: noon, scope: elsewhere, swept: []held{renamed}, known: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKnowledge()
@@ -50,10 +51,29 @@ func TestKnowledgeOfSweeps(t *testing.T) {
 			if (len(woken) == 1 && woken[0] == id.NamespacedName) != tc.woken || len(woken) > 1 {
 				t.Errorf("%v are woken", woken)
 			}
-			if now, known := k.recall(id, noon.Add(-time.Hour)); known != tc.known || known && !now.same(sorted(one)) {
+			if now, known := k.recall(id, tc.scope, noon.Add(-time.Hour)); known != tc.known || known && !now.same(sorted(one)) {
 				t.Errorf("it is known: %t, as %+v", known, now)
 			}
 		})
+	}
+}
+
+// TestKnowledgeOfTwoClassesOfOneProject: what two sweep is compared with what each knows of
+// its own, so that no change becomes what it was before.
+func TestKnowledgeOfTwoClassesOfOneProject(t *testing.T) {
+	k, id := newKnowledge(), providers.Identity{UID: uidA, NamespacedName: types.NamespacedName{Namespace: "a", Name: "b"}}
+	mine, other := scope{project: "mine"}, scope{accountKey: accountKey{secret: "other"}}
+	one, renamed := held{network: network{ID: "n"}}, held{network: network{ID: "n", Name: "x"}}
+	// The other class's sweep has seen it first, after a start.
+	k.learn(other, map[types.UID][]held{uidA: {one}}, noon)
+	k.recall(id, mine, time.Time{})
+	for i := range 3 {
+		if woken := k.learn(other, map[types.UID][]held{uidA: {renamed}}, after(10*i)); len(woken) > 0 {
+			t.Errorf("another class's sweep wakes %v", woken)
+		}
+	}
+	if woken := k.learn(mine, map[types.UID][]held{uidA: {renamed}}, after(31)); len(woken) != 1 {
+		t.Error("a change is seen, and nobody is woken")
 	}
 }
 
@@ -63,20 +83,20 @@ func TestKnowledgeOfASweepServesWhoNeverAsked(t *testing.T) {
 	if woken := k.learn(scope{}, map[types.UID][]held{uidA: {one}, uidB: {one, one}}, noon); len(woken) > 0 {
 		t.Errorf("%v are woken of whom nothing was known", woken)
 	}
-	if now, fresh := k.recall(id, noon.Add(-time.Second)); !fresh || now.ID != "n" {
+	if now, fresh := k.recall(id, scope{}, noon.Add(-time.Second)); !fresh || now.ID != "n" {
 		t.Errorf("it is %+v, fresh is %t", now, fresh)
 	}
-	if _, fresh := k.recall(id, noon); fresh {
+	if _, fresh := k.recall(id, scope{}, noon); fresh {
 		t.Error("it is fresh for ever")
 	}
-	if _, fresh := k.recall(providers.Identity{UID: uidB}, noon.Add(-time.Second)); fresh {
+	if _, fresh := k.recall(providers.Identity{UID: uidB}, scope{}, noon.Add(-time.Second)); fresh {
 		t.Error("one that is there twice is known")
 	}
 	// Now its name is known, for the next sweep.
 	if woken := k.learn(scope{}, nil, after(10)); len(woken) != 1 || woken[0] != id.NamespacedName {
 		t.Errorf("it is gone, and %v are woken", woken)
 	}
-	if _, known := k.recall(id, time.Time{}); known {
+	if _, known := k.recall(id, scope{}, time.Time{}); known {
 		t.Error("it is gone, and known")
 	}
 }
@@ -87,25 +107,25 @@ func TestKnowledgeIsNotLearntOfWhatIsInDoubt(t *testing.T) {
 	k, id := newKnowledge(), providers.Identity{UID: uidA}
 	k.losing(uidA, noon)
 	k.learn(scope{}, map[types.UID][]held{uidA: {{network: network{ID: "n"}}}}, after(-10))
-	if _, known := k.recall(id, time.Time{}); known {
+	if _, known := k.recall(id, scope{}, time.Time{}); known {
 		t.Error("it is known by a sweep, while a call is in doubt")
 	}
-	if k.lostAt(uidA) != noon {
+	if lost, _ := k.met(uidA); lost != noon {
 		t.Error("the lost answer is forgotten")
 	}
 }
 
 func TestKnowledgeOfLostAnswers(t *testing.T) {
 	k, id := newKnowledge(), providers.Identity{UID: uidA}
-	if k.met(uidA) {
+	if _, met := k.met(uidA); met {
 		t.Error("one is met that was never asked for")
 	}
 	k.losing(uidA, noon)
-	if !k.met(uidA) || k.lostAt(uidA) != noon {
-		t.Errorf("met is %t, lost at %v", k.met(uidA), k.lostAt(uidA))
+	if lost, met := k.met(uidA); !met || lost != noon {
+		t.Errorf("met is %t, lost at %v", met, lost)
 	}
 	k.doubt(uidA)
-	if k.lostAt(uidA) != noon {
+	if lost, _ := k.met(uidA); lost != noon {
 		t.Error("doubt ends the memory of the lost answer")
 	}
 	for name, found := range map[string]func(){
@@ -113,12 +133,13 @@ func TestKnowledgeOfLostAnswers(t *testing.T) {
 		"seen": func() { k.saw(id, scope{}, held{}, noon) },
 	} {
 		k.losing(uidA, noon)
-		if found(); !k.lostAt(uidA).IsZero() || !k.met(uidA) {
+		found()
+		if lost, met := k.met(uidA); !lost.IsZero() || !met {
 			t.Errorf("it is %s, and an answer is still lost", name)
 		}
 	}
 	k.forget(uidA)
-	if _, known := k.recall(id, time.Time{}); known || k.met(uidA) || len(k.seen)+len(k.asked)+len(k.lost) != 0 {
+	if _, known := k.recall(id, scope{}, time.Time{}); known || len(k.seen)+len(k.asked) != 0 {
 		t.Error("it is forgotten, and not")
 	}
 }

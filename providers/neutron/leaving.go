@@ -161,8 +161,13 @@ func stillUsed(by providers.Users) error {
 
 // delete removes all of the network, when nobody uses any of it.
 func (w *work) delete(ctx context.Context) error {
-	if err := w.find(ctx); err != nil || w.now == nil {
+	if err := w.find(ctx); err != nil {
 		return err
+	}
+	if w.now == nil {
+		if err := w.lookAgain(ctx); err != nil || w.now == nil {
+			return err
+		}
 	}
 	by, err := w.users(ctx)
 	if err != nil {

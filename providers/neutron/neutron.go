@@ -142,11 +142,14 @@ func (p *Provider) Ensure(ctx context.Context, id providers.Identity, class *sam
 	if err != nil {
 		return providers.Observed{}, err
 	}
+	if class.Neutron == nil {
+		return providers.Observed{}, noCloud()
+	}
 	want := wanted{Plan: plan, class: class.Neutron, mark: mark(cluster, id.UID)}
 	if plan.ImportID == "" {
 		want.name = nameOf(id)
 	}
-	if now, fresh := p.known.recall(id, p.clock.Now().Add(-2*interval(class.Neutron))); fresh && want.is(now) {
+	if now, fresh := p.known.recall(id, scopeOf(class.Neutron), p.clock.Now().Add(-2*interval(class.Neutron))); fresh && want.is(now) {
 		return want.tell(now), nil
 	}
 	var seen providers.Observed
@@ -171,20 +174,17 @@ func (p *Provider) Release(ctx context.Context, id providers.Identity, class *sa
 
 func (p *Provider) letGo(ctx context.Context, id providers.Identity, class *samplecrdv1.NetworkClassSpec, do func(*work) error) error {
 	defer p.turn(id.UID)()
-	if class == nil {
+	if class == nil || class.Neutron == nil {
 		if id.Recorded == "" {
-			return nil
+			return nil // There was never one of ours.
 		}
-		return providers.CredentialsMissing(time.Minute, "Credentials missing: the NetworkClass that names them is gone; create it again, or set deletionPolicy to Retain")
-	}
-	if class.Neutron == nil {
-		return nil // It was never one of ours.
+		return noCloud()
 	}
 	cluster, err := p.clusterUID(ctx)
 	if err != nil {
 		return err
 	}
-	want := wanted{class: class.Neutron, mark: mark(cluster, id.UID)}
+	want := wanted{Plan: id.Imported, class: class.Neutron, mark: mark(cluster, id.UID)}
 	err = p.in(ctx, id.NamespacedName, class.Neutron, func(s *session) error {
 		return do(&work{p: p, s: s, id: id, want: want})
 	})
@@ -192,6 +192,11 @@ func (p *Provider) letGo(ctx context.Context, id providers.Identity, class *samp
 		p.known.forget(id.UID)
 	}
 	return err
+}
+
+// noCloud is a class that is gone, or that says nothing of a cloud.
+func noCloud() error {
+	return providers.CredentialsMissing(time.Minute, "Credentials missing: there is no NetworkClass that names them for Neutron; create it again, or set deletionPolicy to Retain to let the network go")
 }
 
 // clusterUID tells the cluster from others that use the same project.
@@ -221,8 +226,8 @@ func (p *Provider) unsettled(uid types.UID) time.Duration {
 	p.mu.Lock()
 	since := p.begun
 	p.mu.Unlock()
-	if p.known.met(uid) {
-		since = p.known.lostAt(uid)
+	if lost, met := p.known.met(uid); met {
+		since = lost
 	}
 	return since.Add(p.settle).Sub(p.clock.Now())
 }

@@ -1,8 +1,10 @@
 package neutron
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -51,7 +53,7 @@ var everyFault = map[string]faults.Fault{
 	"an echo with 200":    faults.Echo(http.StatusOK, true),
 }
 
-// said collects all that anybody may come to see.
+// collected is all that anybody may come to see.
 type collected struct {
 	mu      sync.Mutex
 	texts   []string
@@ -102,8 +104,8 @@ func (c *collected) check(t *testing.T) {
 	t.Logf("%d secrets are in none of %d texts", len(c.secrets), len(c.texts))
 }
 
-// passwords are those of clouds.yaml.
-func passwords(t *testing.T) map[string]bool {
+// passwords are those of clouds.yaml, by cloud.
+func passwords(t *testing.T) map[string]string {
 	t.Helper()
 	var file struct {
 		Clouds map[string]struct{ Auth map[string]string }
@@ -111,16 +113,27 @@ func passwords(t *testing.T) map[string]bool {
 	if err := yaml.Unmarshal(cloudsYAML(t), &file); err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]bool{}
-	for _, cloud := range file.Clouds {
-		all[cloud.Auth["password"]] = true
-		all[cloud.Auth["application_credential_secret"]] = true
+	all := map[string]string{}
+	for name, cloud := range file.Clouds {
+		all[name] = cmp.Or(cloud.Auth["password"], cloud.Auth["application_credential_secret"])
+		if all[name] == "" || len(all[name]) > longestWord {
+			t.Fatalf("the secret of cloud %s has %d bytes", name, len(all[name]))
+		}
 	}
 	return all
 }
 
+func newCollected(t *testing.T) *collected {
+	t.Helper()
+	c := &collected{secrets: map[string]bool{}}
+	for _, secret := range passwords(t) {
+		c.secrets[secret] = true
+	}
+	return c
+}
+
 func TestNothingSecretIsSaid(t *testing.T) {
-	c := &collected{secrets: passwords(t)}
+	c := newCollected(t)
 	all := newBackend(t, nil)
 	for _, cloud := range []string{servers.Member, servers.ApplicationCredential} {
 		now := clocktesting.NewFakeClock(noon)
@@ -130,7 +143,13 @@ func TestNothingSecretIsSaid(t *testing.T) {
 			return b
 		}
 		b := fresh()
-		for name, fault := range everyFault {
+		some := maps.Clone(everyFault)
+		for _, code := range []int{400, 401, 409, 500} {
+			// In a sentence, where it is no word that is too long to be shown.
+			some[fmt.Sprintf("a sentence with the secret and %d", code)] = faults.Failure(code, "X", "the password "+passwords(t)[cloud]+" is not right")
+			some[fmt.Sprintf("only the secret and %d", code)] = faults.Answer(code, passwords(t)[cloud])
+		}
+		for name, fault := range some {
 			// With a token that Keystone gave, and without one.
 			end := b.calls.Add(faults.Rule{Path: "/v2.0/"}, fault)
 			c.provoke(t, b, cloud, now, name)
@@ -175,7 +194,7 @@ func (c *collected) provoke(t *testing.T, b *backend, cloud string, now *clockte
 
 // TestNothingSecretIsLogged: of the sweep, whose failures nobody but the log tells.
 func TestNothingSecretIsLogged(t *testing.T) {
-	c := &collected{secrets: passwords(t)}
+	c := newCollected(t)
 	b := newBackend(t, nil)
 	network := &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: "real"}, Spec: *class()}
 	if err := b.kube.Create(t.Context(), network); err != nil {

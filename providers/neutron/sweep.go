@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -20,6 +20,9 @@ import (
 // defaultInterval is that of spec.neutron.driftIntervalSeconds, for a class stored
 // without it.
 const defaultInterval = 10 * time.Minute
+
+// defaultCloud is the default of spec.neutron.cloud, for a class stored without it.
+const defaultCloud = "openstack"
 
 // sweeper is who passes the gates for a sweep; nobody is to be woken for it.
 var sweeper types.NamespacedName
@@ -51,9 +54,25 @@ type sweep struct {
 	// orphans are the marks without a Network that the last one saw.
 	orphans map[types.UID]bool
 
-	// due and running are the loop's.
-	due     time.Time
+	round
+}
+
+// round is where the loop of sweeps is with one.
+type round struct {
 	running bool
+	// ended is when the last sweep did, failed whether it had no success, and share how
+	// much of an interval lies before the next.
+	ended  time.Time
+	failed bool
+	share  float64
+}
+
+// due says that a sweep is to begin, at the interval that counts now.
+func (s round) due(now time.Time, interval time.Duration) bool {
+	if s.failed {
+		interval = min(interval, probing)
+	}
+	return !s.running && !now.Before(s.ended.Add(time.Duration(s.share*float64(interval))))
 }
 
 // Start sweeps the projects of all classes, each at its interval, until ctx ends. It is
@@ -63,10 +82,14 @@ func (p *Provider) Start(ctx context.Context) error {
 	var sweeps sync.WaitGroup
 	defer sweeps.Wait()
 	for {
-		for s, spec := range p.swept(ctx) {
+		classes, err := p.swept(ctx)
+		if err == nil {
+			p.abandon(classes)
+		}
+		for s, spec := range classes {
 			p.mu.Lock()
 			state := p.state(s)
-			due := !state.running && !p.clock.Now().Before(state.due)
+			due := state.due(p.clock.Now(), interval(spec))
 			state.running = state.running || due
 			p.mu.Unlock()
 			if !due {
@@ -74,14 +97,12 @@ func (p *Provider) Start(ctx context.Context) error {
 			}
 			sweeps.Go(func() {
 				err := p.in(ctx, sweeper, spec, func(session *session) error { return p.sweep(ctx, session, s) })
-				next := interval(spec)
 				if err != nil {
-					next = min(next, probing)
 					ctrllog.FromContext(ctx).V(1).Info("Sweeping Neutron", "secret", s.secret, "cloud", s.cloud, "cause", err.Error())
 				}
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				state.running, state.due = false, p.clock.Now().Add(spread(next))
+				state.round = round{ended: p.clock.Now(), failed: err != nil, share: share()}
 			})
 		}
 		select {
@@ -92,17 +113,40 @@ func (p *Provider) Start(ctx context.Context) error {
 	}
 }
 
+// share is a part of a delay, within a fifth of all of it.
+func share() float64 { return 1 - jitter + 2*jitter*rand.Float64() }
+
 // spread gives a delay within a fifth of d.
-func spread(d time.Duration) time.Duration {
-	return wait.Jitter(time.Duration(float64(d)*(1-jitter)), 2*jitter/(1-jitter))
+func spread(d time.Duration) time.Duration { return time.Duration(share() * float64(d)) }
+
+// abandon forgets the scopes that no class has any more, with what is told of them, and
+// the credentials.
+func (p *Provider) abandon(classes map[scope]*samplecrdv1.NeutronSpec) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	used := map[accountKey]bool{}
+	for s := range classes {
+		used[s.accountKey] = true
+	}
+	for key := range p.accounts {
+		if !used[key] {
+			delete(p.accounts, key)
+		}
+	}
+	for s, state := range p.scopes {
+		if classes[s] == nil && !state.running {
+			delete(p.scopes, s)
+			p.metrics.orphans.DeleteLabelValues(s.secret, s.cloud, s.project)
+		}
+	}
 }
 
 // swept gives the scopes of all classes. Of classes that share one the shortest interval
 // counts.
-func (p *Provider) swept(ctx context.Context) map[scope]*samplecrdv1.NeutronSpec {
+func (p *Provider) swept(ctx context.Context) (map[scope]*samplecrdv1.NeutronSpec, error) {
 	var classes samplecrdv1.NetworkClassList
 	if err := p.cached.List(ctx, &classes); err != nil {
-		return nil
+		return nil, err
 	}
 	all := map[scope]*samplecrdv1.NeutronSpec{}
 	for i := range classes.Items {
@@ -114,7 +158,7 @@ func (p *Provider) swept(ctx context.Context) map[scope]*samplecrdv1.NeutronSpec
 			all[scopeOf(spec)] = spec
 		}
 	}
-	return all
+	return all, nil
 }
 
 // state gives the state of a scope; p.mu is held.
@@ -148,7 +192,7 @@ func (p *Provider) sweep(ctx context.Context, session *session, s scope) error {
 	state.mu.Lock()
 	defer state.mu.Unlock()
 	began := p.clock.Now()
-	all, err := p.listed(ctx, session, cmp.Or(s.project, session.project))
+	all, err := p.listed(ctx, session, session.projectOf(s.project))
 	if err != nil {
 		return err
 	}
@@ -169,19 +213,25 @@ func (p *Provider) listed(ctx context.Context, session *session, project string)
 	if err != nil {
 		return nil, err
 	}
-	subnets, err := session.subnetsBy(ctx, "project_id", project)
+	subnets, err := session.wiresBy(ctx, "project_id", project)
 	if err != nil {
 		return nil, err
 	}
-	on := map[string][]subnet{}
+	on := map[string][]wire{}
 	for _, s := range subnets {
-		on[s.networkID] = append(on[s.networkID], s)
+		on[s.NetworkID] = append(on[s.NetworkID], s)
 	}
 	all := map[types.UID][]held{}
 	for _, n := range networks {
-		if uid, ours := markedBy(n.Description, cluster); ours {
-			all[uid] = append(all[uid], held{network: n, subnets: on[n.ID]})
+		uid, ours := markedBy(n.Description, cluster)
+		if !ours {
+			continue
 		}
+		there, err := parsed(on[n.ID])
+		if err != nil {
+			return nil, err
+		}
+		all[uid] = append(all[uid], held{network: n, subnets: there})
 	}
 	return all, nil
 }
@@ -211,6 +261,9 @@ func (p *Provider) tellOrphans(ctx context.Context, state *sweep, s scope, all m
 		}
 	}
 	state.orphans = orphans
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scopes[s] = state // By which it is told no more when the class is gone.
 	p.metrics.orphans.WithLabelValues(s.secret, s.cloud, s.project).Set(float64(sure))
 	return nil
 }

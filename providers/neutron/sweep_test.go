@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
@@ -59,6 +60,66 @@ func TestOrphans(t *testing.T) {
 	}
 	if sweep(); b.metric(t, "samplecrd_neutron_orphans") != 0 {
 		t.Error("the orphan is gone, and counted")
+	}
+}
+
+// TestSweepIsDue: the interval that counts is the class's as it is now.
+func TestSweepIsDue(t *testing.T) {
+	ended := round{ended: noon, share: 0.9}
+	failed, running := ended, ended
+	failed.failed, running.running = true, true
+	for name, tc := range map[string]struct {
+		round    round
+		after    time.Duration
+		interval time.Duration
+		due      bool
+	}{
+		"the first one":                    {interval: time.Hour, due: true},
+		"before its time":                  {round: ended, after: 53 * time.Minute, interval: time.Hour},
+		"at its time":                      {round: ended, after: 54 * time.Minute, interval: time.Hour, due: true},
+		"at a time that is earlier by now": {round: ended, after: 9 * time.Second, interval: probing, due: true},
+		"at a time that is later by now":   {round: ended, after: 54 * time.Minute, interval: 2 * time.Hour},
+		"after a failure":                  {round: failed, after: 9 * time.Second, interval: time.Hour, due: true},
+		"right after a failure":            {round: failed, after: 8 * time.Second, interval: time.Hour},
+		"while one goes on":                {round: running, after: time.Hour, interval: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.round.due(noon.Add(tc.after), tc.interval); got != tc.due {
+				t.Errorf("it is due: %t", got)
+			}
+		})
+	}
+	if d := interval(&samplecrdv1.NeutronSpec{}); d != 10*time.Minute {
+		t.Errorf("where a class says nothing the interval is %v", d)
+	}
+	low, high := time.Hour, time.Duration(0)
+	for range 1000 {
+		low, high = min(low, spread(time.Minute)), max(high, spread(time.Minute))
+	}
+	if low < 48*time.Second || low > 54*time.Second || high > 72*time.Second || high < 66*time.Second {
+		t.Errorf("a minute is spread from %v to %v", low, high)
+	}
+}
+
+// TestAbandon: of a project whose last class is gone nothing is told any more.
+func TestAbandon(t *testing.T) {
+	p := New(Options{})
+	kept, gone, running := scopeOf(class().Neutron), scope{project: "gone"}, scope{project: "running"}
+	for _, s := range []scope{kept, gone, running} {
+		p.state(s).running = s == running
+		p.metrics.orphans.WithLabelValues(s.secret, s.cloud, s.project).Set(1)
+	}
+	p.account(class().Neutron)
+	p.account(&samplecrdv1.NeutronSpec{CredentialsSecretName: "gone"})
+	p.abandon(map[scope]*samplecrdv1.NeutronSpec{kept: class().Neutron})
+	if p.scopes[kept] == nil || p.scopes[gone] != nil || p.scopes[running] == nil {
+		t.Errorf("what is left is %v", p.scopes)
+	}
+	if p.accounts[kept.accountKey] == nil || len(p.accounts) != 1 {
+		t.Errorf("the credentials that are left are %v", p.accounts)
+	}
+	if got := (&backend{Provider: p}).metric(t, "samplecrd_neutron_orphans"); got != 2 {
+		t.Errorf("orphans of %v projects are told of, want 2", got)
 	}
 }
 

@@ -28,7 +28,9 @@ type work struct {
 	want wanted
 
 	// now is what Neutron holds, as far as it was read or written.
-	now      *held
+	now *held
+	// made is the id of the network that this call has made.
+	made     string
 	observed providers.Observed
 }
 
@@ -64,14 +66,14 @@ func (w *work) ensure(ctx context.Context) error {
 // prime has all networks of the project listed when the process knows nothing of any: a
 // page tells of many, where each would be asked for alone after a restart.
 func (w *work) prime(ctx context.Context) (seen held, fresh bool, err error) {
-	if w.id.New || w.p.known.met(w.id.UID) {
+	if _, met := w.p.known.met(w.id.UID); w.id.New || met {
 		return held{}, false, nil
 	}
 	now := w.p.clock.Now()
 	if err := w.p.sweepOnce(ctx, w.s, scopeOf(w.want.class)); err != nil {
 		return held{}, false, err
 	}
-	seen, fresh = w.p.known.recall(w.id, now.Add(-interval(w.want.class)))
+	seen, fresh = w.p.known.recall(w.id, scopeOf(w.want.class), now.Add(-interval(w.want.class)))
 	if fresh = fresh && w.want.is(seen); !fresh {
 		seen = held{}
 	}
@@ -109,21 +111,13 @@ func (w *work) once(ctx context.Context) error {
 	return w.clearOut(ctx)
 }
 
-// begin makes the network, or takes over the one that is to be. One that was recorded
-// may have lost its mark: it is not ours to touch, and another beside it would help
-// nobody.
+// begin makes the network, or takes over the one that is to be.
 func (w *work) begin(ctx context.Context) error {
 	if w.want.ImportID != "" {
 		return w.takeOver(ctx)
 	}
-	if recorded := w.id.Recorded; recorded != "" {
-		n, err := w.s.network(ctx, recorded)
-		if err != nil {
-			return err
-		}
-		if n != nil {
-			return providers.Conflict("Network %s was this Network's and does not bear its mark any more; give it the description %q again, or remove it", n.ID, w.want.mark)
-		}
+	if err := w.lookAgain(ctx); err != nil || w.now != nil {
+		return err
 	}
 	// From here on only what we ask may be under way.
 	w.p.known.sure(w.id.UID)
@@ -140,8 +134,41 @@ func (w *work) begin(ctx context.Context) error {
 		return err
 	}
 	w.observed.Changed = true
-	w.now = &held{network: n}
+	w.now, w.made = &held{network: n}, n.ID
 	return nil
+}
+
+// lookAgain looks for a network by its id which no list shows, though this call has made
+// it or an earlier one has recorded it. A list may be late. A network that has lost its
+// mark is not ours to touch, and another beside it would help nobody.
+func (w *work) lookAgain(ctx context.Context) error {
+	id := cmp.Or(w.made, w.id.Recorded)
+	if id == "" || id == w.want.ImportID {
+		return nil
+	}
+	n, err := w.s.network(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case n == nil && w.made != "":
+		// Removed at once, or not to be seen yet: as with an answer that was lost.
+		w.p.known.losing(w.id.UID, w.p.clock.Now())
+		return providers.Unsettled(w.p.settle)
+	case n == nil:
+		return nil
+	case n.Description != w.want.mark:
+		return providers.Conflict("Network %s was this Network's and does not bear its mark any more; give it the description %q again, or remove it, or delete the Network with the deletionPolicy Retain", n.ID, w.want.mark)
+	}
+	return w.hold(ctx, *n)
+}
+
+// hold takes a network for the Network's, with the subnets that are on it.
+func (w *work) hold(ctx context.Context, n network) error {
+	there, err := w.s.subnetsBy(ctx, "network_id", n.ID)
+	if err == nil {
+		w.now = &held{network: n, subnets: there}
+	}
+	return err
 }
 
 func (w *work) updateNetwork(ctx context.Context) error {
@@ -231,12 +258,7 @@ func (w *work) find(ctx context.Context) error {
 		return providers.Ambiguous("%d networks bear this Network's mark, %s; remove the description of all but one of them, or remove the others", len(ids), clean(strings.Join(ids, ", ")))
 	}
 	w.p.known.sure(w.id.UID)
-	there, err := w.s.subnetsBy(ctx, "network_id", found[0].ID)
-	if err != nil {
-		return err
-	}
-	w.now = &held{network: found[0], subnets: there}
-	return nil
+	return w.hold(ctx, found[0])
 }
 
 // strangers are subnets on our network that do not bear our mark. They are left alone,

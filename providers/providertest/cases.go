@@ -124,7 +124,12 @@ var ensuring = map[string]func(*testing.T, Harness){
 		var calls sync.WaitGroup
 		for i := range ids {
 			ids[i] = h.NewIdentity(t)
-			calls.Go(func() { ensure(t, h, ids[i], plan(t, fmt.Sprintf("10.%d.0.0/16", i), "")) })
+			want := plan(t, fmt.Sprintf("10.%d.0.0/16", i), "")
+			calls.Go(func() {
+				if _, err := h.Provider.Ensure(t.Context(), ids[i], h.Class, want); err != nil {
+					t.Errorf("Ensure: %v", err)
+				}
+			})
 		}
 		calls.Wait()
 		if err := h.Provider.Delete(t.Context(), ids[0], h.Class); err != nil {

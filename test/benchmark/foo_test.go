@@ -137,12 +137,18 @@ func (s *bench) createFoos(namespace string) {
 
 // atOnce creates an object for each number, and returns when all are there.
 func (s *bench) atOnce(object func(i int) client.Object) {
+	atOnce(s.b, workers, foos, func(i int) error { return s.env.Client.Create(s.b.Context(), object(i)) })
+}
+
+// atOnce calls do for each number, with so many workers.
+func atOnce(b *testing.B, workers, count int, do func(i int) error) {
+	b.Helper()
 	var group sync.WaitGroup
-	failures := make(chan error, foos)
+	failures := make(chan error, count)
 	for worker := range workers {
 		group.Go(func() {
-			for i := worker; i < foos; i += workers {
-				if err := s.env.Client.Create(s.b.Context(), object(i)); err != nil {
+			for i := worker; i < count; i += workers {
+				if err := do(i); err != nil {
 					failures <- err
 				}
 			}
@@ -151,7 +157,7 @@ func (s *bench) atOnce(object func(i int) client.Object) {
 	group.Wait()
 	close(failures)
 	for err := range failures {
-		check(s.b, err)
+		check(b, err)
 	}
 }
 
@@ -267,9 +273,12 @@ func (s *bench) manager(opts env.ManagerOptions) (stop func()) {
 	return func() { check(s.b, stopped()) }
 }
 
-func (s *bench) namespace() string {
+func (s *bench) namespace() string { return namespace(s.b, s.env) }
+
+func namespace(b *testing.B, e *env.Env) string {
+	b.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}
-	check(s.b, s.env.Client.Create(s.b.Context(), namespace))
+	check(b, e.Client.Create(b.Context(), namespace))
 	return namespace.Name
 }
 

@@ -2,29 +2,24 @@ package openstack
 
 import "os"
 
-// Tests is the environment variable that says whether tests use the servers: "off" skips
-// those that do, "required" has them fail where there are none. Otherwise they run where
-// there are servers, and are skipped elsewhere.
+// Tests is the environment variable without which no test uses the servers: who sets it to
+// "required" has started them, and runs one package of tests at a time.
 const Tests = "NEUTRON"
 
-// Need gives what Clouds does. Without servers, or where they are not to be used, it
-// skips the test t with the reason, or fails it; see Tests.
+// Need gives what Clouds does, and fails the test t where there are no servers. Where
+// nobody asked for such tests it skips t, with the reason; see Tests.
 func Need(t interface {
 	Helper()
 	Fatalf(format string, args ...any)
 	Skipf(format string, args ...any)
 }) string {
 	t.Helper()
-	wish := os.Getenv(Tests)
-	if wish == "off" {
-		t.Skipf("No test against OpenStack, since %s is off; see `make test-neutron`", Tests)
+	if os.Getenv(Tests) != "required" {
+		t.Skipf("No test against OpenStack, since %s is not \"required\"; see `make test-neutron`", Tests)
 	}
 	path, err := Clouds()
-	if err != nil && wish == "required" {
-		t.Fatalf("No OpenStack to test against: %v", err)
-	}
 	if err != nil {
-		t.Skipf("No OpenStack to test against: %v", err)
+		t.Fatalf("No OpenStack to test against: %v", err)
 	}
 	return path
 }

@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,6 +99,43 @@ func TestLock(t *testing.T) {
 	defer (<-taken)()
 	if _, err := os.Stat(filepath.Join(dir, "lock")); err != nil {
 		t.Error("the second holds a file that is no more:", err)
+	}
+}
+
+// verdict is a test that Need ends.
+type verdict struct{ said string }
+
+func (*verdict) Helper() {}
+
+func (v *verdict) Fatalf(format string, args ...any) {
+	v.said = "fails: " + fmt.Sprintf(format, args...)
+	panic(v)
+}
+
+func (v *verdict) Skipf(format string, args ...any) {
+	v.said = "is skipped: " + fmt.Sprintf(format, args...)
+	panic(v)
+}
+
+func TestNeed(t *testing.T) {
+	elsewhere := t.TempDir() // Where there is no checkout, and so no servers.
+	for wish, want := range map[string]string{
+		"":         `is skipped: No test against OpenStack, since NEUTRON is not "required"; see ` + "`make test-neutron`",
+		"off":      "is skipped: No test against OpenStack",
+		"required": "fails: No OpenStack to test against: " + elsewhere,
+	} {
+		t.Run(fmt.Sprintf("asked for by %q", wish), func(t *testing.T) {
+			t.Chdir(elsewhere)
+			t.Setenv(Tests, wish)
+			v := &verdict{}
+			func() {
+				defer func() { _ = recover() }()
+				t.Errorf("it goes on with %q", Need(v))
+			}()
+			if !strings.HasPrefix(v.said, want) {
+				t.Errorf("the test %s", v.said)
+			}
+		})
 	}
 }
 

@@ -16,10 +16,10 @@ package v1
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.segmentationID) || !has(self.networkType) || self.networkType != 'VLAN' || self.segmentationID <= 4094",optionalOldSelf=true,fieldPath=".segmentationID",message="must be from 1 to 4094 when networkType is VLAN"
 type NeutronSpec struct {
 	// credentialsSecretName names a Secret in the manager's own namespace. Its key
-	// clouds.yaml is such a file (openstacksdk configuration), with every way to
-	// authenticate that it can say and a region; its optional key cacert holds the
-	// certificates (PEM) of who signed the cloud's. Cannot be changed; the Secret's
-	// content may.
+	// clouds.yaml is such a file (openstacksdk configuration) with a password, an
+	// application credential or a token of a project (Identity API v3), and a region;
+	// its optional key cacert holds the certificates (PEM) of who signed the cloud's.
+	// Cannot be changed; the Secret's content may.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

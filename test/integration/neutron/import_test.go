@@ -69,6 +69,7 @@ var _ = Describe("A network that is there already", func() {
 		// A tenant in a namespace of their own.
 		tenant := *w
 		tenant.namespace = newNamespace()
+		DeferCleanup(func() { member.tidy(tenant.namespace + "/") })
 		DeferCleanup(tenant.clearNetworks)
 		tenant.network("second", "10.60.0.0/24", importing(held.id()))
 		Eventually(tenant.of("second")).Should(And(beUnready(samplecrdv1.NetworkReasonConflict, ContainSubstring(held.id())), beStalled()))

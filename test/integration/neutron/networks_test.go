@@ -118,7 +118,7 @@ func (w *world) remove(name string) {
 // settled waits until the controller has nothing in its hands.
 func (w *world) settled() {
 	GinkgoHelper()
-	Expect(metrics.Settle(ctx, "network", 100*time.Millisecond)).To(Succeed())
+	Expect(metrics.Settle(ctx, "network", 250*time.Millisecond)).To(Succeed())
 }
 
 // many creates Networks of a name and a number each, in the ranges 10.second.number.0/24.
@@ -176,8 +176,8 @@ func (w *world) real(network *samplecrdv1.Network) (object, object) {
 	return networks[0], subnets[0]
 }
 
-// events gives the type, reason and note of every Event about a Network; a series is an
-// event that came again.
+// events gives the type, reason and note of every Event about a Network, as often as it
+// came.
 func (w *world) events(name string) func(Gomega) []string {
 	return func(g Gomega) []string {
 		var events eventsv1.EventList
@@ -185,7 +185,11 @@ func (w *world) events(name string) func(Gomega) []string {
 		var found []string
 		for _, event := range events.Items {
 			if event.Regarding.Kind == "Network" && event.Regarding.Name == name {
-				found = append(found, event.Type+" "+event.Reason+": "+event.Note)
+				times := 1
+				if event.Series != nil {
+					times = int(event.Series.Count)
+				}
+				found = append(found, slices.Repeat([]string{event.Type + " " + event.Reason + ": " + event.Note}, times)...)
 			}
 		}
 		return found

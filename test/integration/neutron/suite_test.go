@@ -51,6 +51,7 @@ var _ = BeforeSuite(func() {
 	member, other, admin = newEye(openstack.Member), newEye(openstack.Other), newEye(openstack.Admin)
 	cluster, err = env.Start(env.Options{Webhooks: true})
 	Expect(err).NotTo(HaveOccurred())
+	unlimit() // What a run that was killed has left.
 	told.watch()
 })
 

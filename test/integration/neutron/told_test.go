@@ -33,8 +33,11 @@ type record struct {
 	networks []samplecrdv1.Network
 	// secrets are tokens that Keystone gave.
 	secrets map[string]bool
-	// streams are the watches.
+	// streams are the watches; ended says that they are over as we wished.
 	streams []watch.Interface
+	ended   bool
+	// lost says that one was over before.
+	lost bool
 }
 
 func newRecord() *record { return &record{secrets: map[string]bool{}} }
@@ -79,12 +82,18 @@ func (r *record) watch() {
 			for event := range stream.ResultChan() {
 				r.saw(event)
 			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.lost = r.lost || !r.ended
 		}()
 	}
 }
 
 func (r *record) end() {
 	time.Sleep(time.Second) // What was stored last is read.
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
 	for _, stream := range r.streams {
 		stream.Stop()
 	}
@@ -131,6 +140,7 @@ func (r *record) check() {
 	for _, secret := range passwords() {
 		r.secrets[secret] = true
 	}
+	Expect(r.lost).To(BeFalse(), "a watch ended before the tests did: not all was seen")
 	Expect(r.secrets).NotTo(BeEmpty())
 	Expect(r.log.Len()).NotTo(BeZero())
 	Expect(r.objects).NotTo(BeEmpty())

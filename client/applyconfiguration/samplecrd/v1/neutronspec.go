@@ -15,10 +15,10 @@ import (
 // be changed afterwards.
 type NeutronSpecApplyConfiguration struct {
 	// credentialsSecretName names a Secret in the manager's own namespace. Its key
-	// clouds.yaml is such a file (openstacksdk configuration), with every way to
-	// authenticate that it can say and a region; its optional key cacert holds the
-	// certificates (PEM) of who signed the cloud's. Cannot be changed; the Secret's
-	// content may.
+	// clouds.yaml is such a file (openstacksdk configuration) with a password, an
+	// application credential or a token of a project (Identity API v3), and a region;
+	// its optional key cacert holds the certificates (PEM) of who signed the cloud's.
+	// Cannot be changed; the Secret's content may.
 	CredentialsSecretName *string `json:"credentialsSecretName,omitempty"`
 	// cloud is the name in clouds.yaml of the cloud to use. At most 63 characters.
 	// Cannot be changed. Default: openstack.

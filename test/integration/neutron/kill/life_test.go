@@ -66,18 +66,18 @@ func sixth(i int) []samplecrdv1.SubnetSpec {
 	return []samplecrdv1.SubnetSpec{{CIDR: fmt.Sprintf("fd00:0:0:%x::/64", 16+i), Gateway: fmt.Sprintf("fd00:0:0:%x::1", 16+i)}}
 }
 
-func network(i int) *samplecrdv1.Network {
-	return &samplecrdv1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("network-%d", i)}}
+func (w *world) network(i int) *samplecrdv1.Network {
+	return &samplecrdv1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("network-%d", i)}}
 }
 
 func (w *world) create(i int) error {
-	n := network(i)
+	n := w.network(i)
 	n.Spec = before(i)
 	return w.Client.Create(ctx, n)
 }
 
 func (w *world) change(i int) error {
-	n := network(i)
+	n := w.network(i)
 	if err := w.Client.Get(ctx, client.ObjectKeyFromObject(n), n); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (w *world) change(i int) error {
 	return w.Client.Patch(ctx, n, client.MergeFrom(was))
 }
 
-func (w *world) delete(i int) error { return w.Client.Delete(ctx, network(i)) }
+func (w *world) delete(i int) error { return w.Client.Delete(ctx, w.network(i)) }
 
 // death is how a manager died in a phase.
 type death struct {
@@ -115,7 +115,7 @@ func (w *world) live(life int, p *plan) []death {
 	for at, phase := range phases {
 		began := time.Now()
 		d := death{phase: phase.name, call: p.call(life, at), how: p.manner(life, at)}
-		w.proxy.arm(d.call, d.how, p.delay[life])
+		w.proxy.arm(d.call, d.how, p.late(life))
 		w.pass(at)
 		if _, d.at = w.proxy.disarm(); d.at == "" {
 			w.manager.kill()
@@ -173,7 +173,7 @@ func (w *world) converge(at int) {
 // waiting tells of the Networks that are not as the phase wants them.
 func (w *world) waiting(g Gomega, at int) []string {
 	var all samplecrdv1.NetworkList
-	g.Expect(w.Client.List(ctx, &all, client.InNamespace(namespace))).To(Succeed())
+	g.Expect(w.Client.List(ctx, &all, client.InNamespace(w.namespace))).To(Succeed())
 	var waiting []string
 	for _, n := range all.Items {
 		ready := meta.FindStatusCondition(n.Status.Conditions, samplecrdv1.NetworkConditionReady)
@@ -191,10 +191,10 @@ func (w *world) waiting(g Gomega, at int) []string {
 func (w *world) look(at int) {
 	GinkgoHelper()
 	var all samplecrdv1.NetworkList
-	Expect(w.Client.List(ctx, &all, client.InNamespace(namespace))).To(Succeed())
+	Expect(w.Client.List(ctx, &all, client.InNamespace(w.namespace))).To(Succeed())
 	var found map[types.UID][]made
 	Eventually(func() (err error) {
-		found, err = cloud.marked(ctx, w.cluster)
+		found, err = cloud.of(ctx, w)
 		return err
 	}).WithTimeout(time.Minute).Should(Succeed())
 	left := w.crowd
@@ -203,7 +203,7 @@ func (w *world) look(at int) {
 	}
 	Expect(all.Items).To(HaveLen(left))
 	for i := range left {
-		n := network(i)
+		n := w.network(i)
 		Expect(w.Client.Get(ctx, client.ObjectKeyFromObject(n), n)).To(Succeed())
 		Expect(found[n.UID]).To(HaveLen(1), "the networks of %s", n.Name)
 		spec := phases[at].settled(i)

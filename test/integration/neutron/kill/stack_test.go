@@ -92,8 +92,9 @@ type made struct {
 // describe tells of a subnet what matters here.
 func describe(cidr, gateway string) string { return cidr + " by " + gateway }
 
-// marked gives the networks that bear a mark of the cluster, by the Network's UID.
-func (s *stack) marked(ctx context.Context, cluster types.UID) (map[types.UID][]made, error) {
+// of gives the networks of a world, by the UID that they are marked with; of those that
+// bear no mark of it the name tells.
+func (s *stack) of(ctx context.Context, w *world) (map[types.UID][]made, error) {
 	pages, err := networks.List(s.member, networks.ListOpts{Limit: 500}).AllPages(ctx)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,11 @@ func (s *stack) marked(ctx context.Context, cluster types.UID) (map[types.UID][]
 	}
 	found := map[types.UID][]made{}
 	for _, n := range all {
-		if uid, ours := strings.CutPrefix(n.Description, mark(cluster)); ours {
+		uid, marked := strings.CutPrefix(n.Description, mark(w.cluster))
+		if !marked {
+			uid = "no mark, named " + n.Name
+		}
+		if marked || strings.HasPrefix(n.Name, w.namespace+"/") {
 			found[types.UID(uid)] = append(found[types.UID(uid)], made{id: n.ID, subnets: on[n.ID]})
 		}
 	}
@@ -128,9 +133,9 @@ func mark(cluster types.UID) string {
 	return "samplecrd-controller cluster=" + string(cluster) + " network="
 }
 
-// remove removes what bears a mark of the cluster, and says how many networks that was.
-func (s *stack) remove(ctx context.Context, cluster types.UID) (int, error) {
-	found, err := s.marked(ctx, cluster)
+// remove removes what is of a world, and says how many networks that was.
+func (s *stack) remove(ctx context.Context, w *world) (int, error) {
+	found, err := s.of(ctx, w)
 	if err != nil {
 		return 0, err
 	}

@@ -23,7 +23,6 @@ import (
 // The names of what every world has.
 const (
 	system     = "samplecrd-system"
-	namespace  = "kill"
 	className  = "cloud"
 	secretName = "cloud"
 )
@@ -34,9 +33,12 @@ type world struct {
 	*env.Env
 	name    string
 	cluster types.UID
-	proxy   *proxy
-	log     *gbytes.Buffer
-	manager *process
+	// namespace is where the Networks are: by its name those on Neutron are known that
+	// bear no mark.
+	namespace string
+	proxy     *proxy
+	log       *gbytes.Buffer
+	manager   *process
 	// crowd is how many Networks live there.
 	crowd int
 }
@@ -87,9 +89,10 @@ func (w *world) furnish() {
 	kube := &corev1.Namespace{}
 	Eventually(func() error { return w.Client.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, kube) }).Should(Succeed())
 	w.cluster = kube.UID
+	w.namespace = "kill-" + string(w.cluster)[:8]
 	for _, object := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}},
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}},
 		&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: secretName},
 			Data:       map[string][]byte{"clouds.yaml": cloud.detour("kill-"+string(w.cluster), url)},
@@ -151,7 +154,7 @@ func (w *world) end() {
 	if CurrentSpecReport().Failed() {
 		AddReportEntry("log of the managers of world "+w.name, string(w.log.Contents()))
 	}
-	Eventually(func() (int, error) { return cloud.remove(ctx, w.cluster) }).Should(BeZero())
+	Eventually(func() (int, error) { return cloud.remove(ctx, w) }).Should(BeZero())
 }
 
 // say tells of a life, at once.
