@@ -235,7 +235,7 @@ func (b *backend) networks(t *testing.T, id providers.Identity, description stri
 		if n.Description != description {
 			continue
 		}
-		on, err := s.subnetsBy(t.Context(), "network_id", n.ID)
+		on, err := s.subnetsOn(t.Context(), n.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -167,8 +167,8 @@ func (s *session) wiresBy(ctx context.Context, field, value string) ([]wire, err
 	return list[wire](ctx, s, "subnets", field, value, subnetFields)
 }
 
-func (s *session) subnetsBy(ctx context.Context, field, value string) ([]subnet, error) {
-	wires, err := s.wiresBy(ctx, field, value)
+func (s *session) subnetsOn(ctx context.Context, networkID string) ([]subnet, error) {
+	wires, err := s.wiresBy(ctx, "network_id", networkID)
 	if err != nil {
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func FuzzAnswer(f *testing.F) {
 		body, pages = answer, 0
 		_, _ = s.networksBy(t.Context(), "project_id", "p")
 		pages = 0
-		subnets, err := s.subnetsBy(t.Context(), "network_id", "n")
+		subnets, err := s.subnetsOn(t.Context(), "n")
 		pages = 0
 		_, _ = s.portsOf(t.Context(), "n")
 		for _, s := range subnets {

@@ -25,7 +25,7 @@ func (w *work) takeOver(ctx context.Context) error {
 	case marked(n.Description):
 		return providers.Conflict("Network %s belongs to a Network, of this cluster or another", id)
 	}
-	there, err := w.s.subnetsBy(ctx, "network_id", id)
+	there, err := w.s.subnetsOn(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (b *backend) whole(t *testing.T, id string) held {
 	if err != nil || n == nil {
 		t.Fatalf("network %s: %v", id, err)
 	}
-	on, err := s.subnetsBy(t.Context(), "network_id", id)
+	on, err := s.subnetsOn(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

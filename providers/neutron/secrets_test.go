@@ -116,8 +116,8 @@ func passwords(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for name, cloud := range file.Clouds {
 		all[name] = cmp.Or(cloud.Auth["password"], cloud.Auth["application_credential_secret"])
-		if all[name] == "" || len(all[name]) > longestWord {
-			t.Fatalf("the secret of cloud %s has %d bytes", name, len(all[name]))
+		if all[name] == "" {
+			t.Fatalf("cloud %s has no secret", name)
 		}
 	}
 	return all
@@ -145,7 +145,7 @@ func TestNothingSecretIsSaid(t *testing.T) {
 		b := fresh()
 		some := maps.Clone(everyFault)
 		for _, code := range []int{400, 401, 409, 500} {
-			// In a sentence, where it is no word that is too long to be shown.
+			// In a sentence. A password is no word that is too long to be shown at all.
 			some[fmt.Sprintf("a sentence with the secret and %d", code)] = faults.Failure(code, "X", "the password "+passwords(t)[cloud]+" is not right")
 			some[fmt.Sprintf("only the secret and %d", code)] = faults.Answer(code, passwords(t)[cloud])
 		}

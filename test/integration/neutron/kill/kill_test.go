@@ -130,7 +130,7 @@ var _ = Describe("A manager that is killed at any of its calls to Neutron", func
 		t.live(all, p)
 		if to-from == every {
 			// For the managers that died at rest others die.
-			for extra := 0; t.points < points && len(t.took) == t.end && extra <= every/10; extra++ {
+			for extra := 0; t.points < points && len(t.took) == t.end && extra <= every/4; extra++ {
 				t.end++
 				t.live(all[:1], p)
 			}
