@@ -13,9 +13,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/config"
-	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	corev1 "k8s.io/api/core/v1"
@@ -99,16 +96,7 @@ func cloudsYAML(t testing.TB) []byte {
 // dial gives a client of that cloud in clouds.yaml.
 func dial(t testing.TB, cloud string) *gophercloud.ServiceClient {
 	t.Helper()
-	auth, endpoint, tls, err := clouds.Parse(clouds.WithCloudName(cloud), clouds.WithCloudsYAML(strings.NewReader(string(cloudsYAML(t)))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	auth.AllowReauth = true
-	authenticated, err := config.NewProviderClient(t.Context(), auth, config.WithTLSConfig(tls))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := openstack.NewNetworkV2(authenticated, endpoint)
+	c, err := servers.Client(t.Context(), cloudsYAML(t), cloud)
 	if err != nil {
 		t.Fatal(err)
 	}

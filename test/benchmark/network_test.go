@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,9 +12,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/config"
-	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	corev1 "k8s.io/api/core/v1"
@@ -97,14 +93,9 @@ func newNeutronBench(b *testing.B, e *env.Env, credentials []byte, added time.Du
 	check(b, e.Client.Create(b.Context(), class))
 	s.class = class.Name
 
-	auth, endpoint, tls, err := clouds.Parse(clouds.WithCloudName(servers.Member), clouds.WithCloudsYAML(bytes.NewReader(credentials)))
+	s.hand, err = servers.Client(b.Context(), credentials, servers.Member)
 	check(b, err)
-	auth.AllowReauth = true
-	account, err := config.NewProviderClient(b.Context(), auth, config.WithTLSConfig(tls))
-	check(b, err)
-	account.HTTPClient = http.Client{Transport: s.hands}
-	s.hand, err = openstack.NewNetworkV2(account, endpoint)
-	check(b, err)
+	s.hand.HTTPClient.Transport = s.hands
 	return s
 }
 

@@ -9,9 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	gopher "github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/config"
-	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 )
@@ -45,15 +42,11 @@ func (s *servers) healthy(ctx context.Context) error {
 	if s.owner() != s.root {
 		return errors.New("another checkout's")
 	}
-	auth, endpoint, tls, err := clouds.Parse(clouds.WithLocations(s.path("clouds.yaml")), clouds.WithCloudName(Member))
+	text, err := os.ReadFile(s.path("clouds.yaml"))
 	if err != nil {
 		return err
 	}
-	provider, err := config.NewProviderClient(ctx, auth, config.WithTLSConfig(tls))
-	if err != nil {
-		return err
-	}
-	client, err := gopher.NewNetworkV2(provider, endpoint)
+	client, err := Client(ctx, text, Member)
 	if err != nil {
 		return err
 	}

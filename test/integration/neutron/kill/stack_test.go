@@ -7,8 +7,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	gopher "github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/config"
-	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/endpoints"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/regions"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/services"
@@ -36,22 +34,13 @@ func dial(path string) *stack {
 	GinkgoHelper()
 	text, err := os.ReadFile(path)
 	Expect(err).NotTo(HaveOccurred())
-	s := &stack{text: text}
-	s.member = s.client(openstack.Member, gopher.NewNetworkV2)
-	s.admin = s.client(openstack.Admin, gopher.NewIdentityV3)
-	return s
-}
-
-func (s *stack) client(name string, service func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) *gophercloud.ServiceClient {
-	GinkgoHelper()
-	auth, endpoint, tls, err := clouds.Parse(clouds.WithCloudName(name), clouds.WithCloudsYAML(strings.NewReader(string(s.text))))
+	member, err := openstack.Client(ctx, text, openstack.Member)
 	Expect(err).NotTo(HaveOccurred())
-	auth.AllowReauth = true
-	provider, err := config.NewProviderClient(ctx, auth, config.WithTLSConfig(tls))
+	admin, err := openstack.Client(ctx, text, openstack.Admin)
 	Expect(err).NotTo(HaveOccurred())
-	client, err := service(provider, endpoint)
+	catalog, err := gopher.NewIdentityV3(admin.ProviderClient, gophercloud.EndpointOpts{})
 	Expect(err).NotTo(HaveOccurred())
-	return client
+	return &stack{text: text, member: member, admin: catalog}
 }
 
 // detour enters a region in Keystone's catalog whose Neutron is at url, until the end of
