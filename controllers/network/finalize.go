@@ -60,15 +60,29 @@ func (r *Reconciler) letGo(ctx context.Context, network *samplecrdv1.Network, ba
 		spec = &class.Spec
 	}
 	if !retained(network) {
-		return backend.Delete(ctx, identity(network), spec)
+		return wayOut(backend.Delete(ctx, identity(network), spec))
 	}
 	if err := backend.Release(ctx, identity(network), spec); err != nil {
 		if providers.AsError(err).Reason == "" {
 			return err
 		}
-		ctrl.LoggerFrom(ctx).Error(err, "The network is left behind with our mark on it")
+		ctrl.LoggerFrom(ctx).Error(err, "What there is of the network is left behind with our mark on it")
 	}
 	return nil
+}
+
+// wayOut tells who deletes a Network whose backend cannot be asked what else they can do.
+func wayOut(err error) error {
+	if err == nil {
+		return nil
+	}
+	failure := providers.AsError(err)
+	if failure.Reason != samplecrdv1.NetworkReasonCredentialsMissing {
+		return err
+	}
+	told := *failure
+	told.Message += "; the deletion waits for that, or set deletionPolicy to Retain to leave behind what there is"
+	return &told
 }
 
 // retained says that the real network is to stay: where the Network does not say, as

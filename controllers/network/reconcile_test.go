@@ -11,6 +11,22 @@ import (
 	"github.com/samplecrd/samplecrd/providers"
 )
 
+// TestWayOut: who waits for credentials with a deletion learns what else there is.
+func TestWayOut(t *testing.T) {
+	missing := providers.CredentialsMissing(time.Minute, "Credentials missing: why")
+	var told *providers.Error
+	if !errors.As(wayOut(missing), &told) || told.After != time.Minute || told.Message != "Credentials missing: why; the deletion waits for that, or set deletionPolicy to Retain to leave behind what there is" {
+		t.Errorf("it says %+v", told)
+	}
+	if missing.Message != "Credentials missing: why" {
+		t.Error("others who share the error are told, too")
+	}
+	away := providers.Unavailable(errors.New("away"))
+	if wayOut(nil) != nil || wayOut(away) != away {
+		t.Error("another answer is changed")
+	}
+}
+
 // TestFail: what a backend answers decides when it is asked again, and what is shown.
 func TestFail(t *testing.T) {
 	away := providers.Unavailable(errors.New("away"))

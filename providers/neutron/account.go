@@ -161,9 +161,9 @@ func (a *account) read(ctx context.Context) (*corev1.Secret, error) {
 	err := a.provider.live.Get(ctx, client.ObjectKey{Namespace: a.provider.namespace, Name: a.secret}, &secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, a.missing("there is no Secret %q in the manager's namespace", a.secret)
+		return nil, a.missing("there is no Secret %q in namespace %s, the manager's", a.secret, a.provider.namespace)
 	case apierrors.IsForbidden(err):
-		return nil, a.missing("the manager may not read Secret %q in its namespace; deploy it with config/components/neutron", a.secret)
+		return nil, a.missing("the manager may not read Secret %q in its namespace %s; deploy it with config/components/neutron", a.secret, a.provider.namespace)
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %q: %w", a.secret, err)
 	}

@@ -181,7 +181,7 @@ func TestClassesThatSayNothingOfACloud(t *testing.T) {
 			for what, letGo := range map[string]func(context.Context, providers.Identity, *samplecrdv1.NetworkClassSpec) error{"Delete": p.Delete, "Release": p.Release} {
 				recorded := id
 				recorded.Recorded = "n"
-				failure := checkFails(t, letGo(t.Context(), recorded, class), samplecrdv1.NetworkReasonCredentialsMissing, providers.RetrySoon, "no NetworkClass", "deletionPolicy to Retain")
+				failure := checkFails(t, letGo(t.Context(), recorded, class), samplecrdv1.NetworkReasonCredentialsMissing, providers.RetrySoon, "no NetworkClass")
 				if failure.After <= 0 {
 					t.Errorf("%s is not repeated by itself", what)
 				}
@@ -206,7 +206,7 @@ func TestSecretsThatCannotBeRead(t *testing.T) {
 		says      string
 	}{
 		"the manager's namespace is not known": {"", nil, samplecrdv1.NetworkReasonCredentialsMissing, "--leader-election-namespace"},
-		"there is none":                        {system, apierrors.NewNotFound(secrets, secretName), samplecrdv1.NetworkReasonCredentialsMissing, `there is no Secret "cloud" in the manager's namespace`},
+		"there is none":                        {system, apierrors.NewNotFound(secrets, secretName), samplecrdv1.NetworkReasonCredentialsMissing, `there is no Secret "cloud" in namespace samplecrd-system, the manager's`},
 		"it is forbidden":                      {system, apierrors.NewForbidden(secrets, secretName, nil), samplecrdv1.NetworkReasonCredentialsMissing, "deploy it with config/components/neutron"},
 		"the API server is away":               {system, errors.New("no route"), samplecrdv1.NetworkReasonBackendUnavailable, `reading Secret "cloud": no route`},
 	} {

@@ -38,7 +38,7 @@ func (a *account) parse(secret *corev1.Secret) (credentials, error) {
 	// By the decoder that gophercloud reads it with: another one may see another file.
 	var file clouds.Clouds
 	if err := yaml.Unmarshal(text, &file); err != nil {
-		return credentials{}, fmt.Errorf("the key %s is no YAML of that kind", keyClouds)
+		return credentials{}, fmt.Errorf("the key %s is no YAML with clouds: and a map of clouds in it", keyClouds)
 	}
 	cloud, there := file.Clouds[a.cloud]
 	switch {

@@ -111,7 +111,7 @@ func translate(err error, hide func(string) string) *providers.Error {
 	case kind == "OverQuota":
 		return providers.QuotaExceeded(said)
 	case code == http.StatusConflict && strings.HasSuffix(kind, "InUse"):
-		return &providers.Error{Reason: samplecrdv1.NetworkReasonInUse, Message: said.Error(), Retry: providers.RetrySlowly}
+		return waiting(&providers.Error{Reason: samplecrdv1.NetworkReasonInUse, Message: said.Error(), Retry: providers.RetrySlowly})
 	case code == http.StatusPreconditionFailed, code == http.StatusNotFound && strings.HasSuffix(kind, "NotFound"):
 		return providers.Contended(said)
 	}

@@ -21,9 +21,9 @@ func (w *work) takeOver(ctx context.Context) error {
 	switch {
 	case n == nil || n.ProjectID != w.s.projectOf(w.want.class.ProjectID):
 		// An administrator sees other projects; who asks must not learn of them.
-		return providers.Conflict("There is no network %s to take over in the class's project", id)
+		return providers.Conflict("There is no network %s to take over in the class's project; importID is a network's id, not its name", id)
 	case marked(n.Description):
-		return providers.Conflict("Network %s belongs to a Network, of this cluster or another", id)
+		return providers.Conflict("Network %s belongs to a Network, of this cluster or another; empty its description if that one is gone", id)
 	}
 	there, err := w.s.subnetsOn(ctx, id)
 	if err != nil {
@@ -31,7 +31,7 @@ func (w *work) takeOver(ctx context.Context) error {
 	}
 	for _, s := range there {
 		if marked(s.description) && s.description != w.want.mark {
-			return providers.Conflict("Subnet %s on network %s belongs to a Network, of this cluster or another", s.id, id)
+			return providers.Conflict("Subnet %s on network %s belongs to a Network, of this cluster or another; empty its description if that one is gone", s.id, id)
 		}
 	}
 	now := &held{network: *n, subnets: there}

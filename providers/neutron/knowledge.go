@@ -20,6 +20,8 @@ type knowledge struct {
 	// asked are the Networks that a call of ours has looked for or made something of, with
 	// when the answer to the making of a network was lost; the zero time for none.
 	asked map[types.UID]time.Time
+	// doubted are the Networks whose network is not as wanted, or not known to be.
+	doubted map[types.UID]doubt
 }
 
 // sighting is a network as it was at a time.
@@ -32,8 +34,18 @@ type sighting struct {
 	scope scope
 }
 
+// doubt is what the sweeps of a scope see of a Network whose last call came to no good
+// end. When that changes it is worth another one.
+type doubt struct {
+	name  types.NamespacedName
+	scope scope
+	// swept is what the last sweep saw; it means something once there was one.
+	swept []held
+	told  bool
+}
+
 func newKnowledge() *knowledge {
-	return &knowledge{seen: map[types.UID]sighting{}, asked: map[types.UID]time.Time{}}
+	return &knowledge{seen: map[types.UID]sighting{}, asked: map[types.UID]time.Time{}, doubted: map[types.UID]doubt{}}
 }
 
 // recall gives what was seen of a Network's network, if it was since then. From now on the
@@ -56,14 +68,18 @@ func (k *knowledge) saw(id providers.Identity, scope scope, now held, at time.Ti
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked[id.UID] = time.Time{}
+	delete(k.doubted, id.UID)
 	k.seen[id.UID] = sighting{held: sorted(now), at: at, name: id.NamespacedName, scope: scope}
 }
 
 // doubt forgets what was seen of a network that is not as wanted, or not known to be.
-func (k *knowledge) doubt(uid types.UID) {
+func (k *knowledge) doubt(id providers.Identity, scope scope) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.seen, uid)
+	delete(k.seen, id.UID)
+	if _, doubted := k.doubted[id.UID]; !doubted {
+		k.doubted[id.UID] = doubt{name: id.NamespacedName, scope: scope}
+	}
 }
 
 // sure ends the doubt about a lost answer: the network is there, or cannot be.
@@ -95,6 +111,7 @@ func (k *knowledge) forget(uid types.UID) {
 	defer k.mu.Unlock()
 	delete(k.seen, uid)
 	delete(k.asked, uid)
+	delete(k.doubted, uid)
 }
 
 // learn takes what a sweep of a scope that began then has seen, and gives the Networks
@@ -115,6 +132,17 @@ func (k *knowledge) learn(scope scope, all map[types.UID][]held, began time.Time
 			changed = append(changed, before.name)
 		}
 	}
+	for uid, d := range k.doubted {
+		if d.scope != scope {
+			continue
+		}
+		now := view(all[uid])
+		if d.told && !reflect.DeepEqual(d.swept, now) {
+			changed = append(changed, d.name)
+		}
+		d.swept, d.told = now, true
+		k.doubted[uid] = d
+	}
 	for uid, networks := range all {
 		before, known := k.seen[uid]
 		_, asked := k.asked[uid]
@@ -124,6 +152,17 @@ func (k *knowledge) learn(scope scope, all map[types.UID][]held, began time.Time
 		}
 	}
 	return changed
+}
+
+// view gives networks in the form in which equal ones are deeply equal, whatever was
+// written in between.
+func view(networks []held) []held {
+	all := make([]held, len(networks))
+	for i, h := range networks {
+		all[i] = sorted(h).timeless()
+	}
+	slices.SortFunc(all, func(a, b held) int { return strings.Compare(a.ID, b.ID) })
+	return all
 }
 
 // sorted gives a network in the form in which equal ones are deeply equal.

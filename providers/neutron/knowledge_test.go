@@ -77,6 +77,45 @@ func TestKnowledgeOfTwoClassesOfOneProject(t *testing.T) {
 	}
 }
 
+// TestKnowledgeOfDoubt: who waits for somebody to mend something is woken when a sweep sees
+// that something was done, and not before.
+func TestKnowledgeOfDoubt(t *testing.T) {
+	id := providers.Identity{UID: uidA, NamespacedName: types.NamespacedName{Namespace: "a", Name: "b"}}
+	here := scope{project: "here"}
+	n, other := held{network: network{ID: "n", Revision: 1}}, held{network: network{ID: "o"}}
+	touched, renamed := n, n
+	touched.Revision = 2
+	renamed.Name = "x"
+	for name, tc := range map[string]struct {
+		before, after []held
+		woken         bool
+	}{
+		"nothing is done":                 {before: []held{n}, after: []held{touched}},
+		"the mark is there again":         {after: []held{n}, woken: true},
+		"one of two is gone":              {before: []held{n, other}, after: []held{other}, woken: true},
+		"two are there, in another order": {before: []held{n, other}, after: []held{other, n}},
+		"something is changed":            {before: []held{n}, after: []held{renamed}, woken: true},
+		"all is gone":                     {before: []held{n}, woken: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKnowledge()
+			k.doubt(id, here)
+			for i, swept := range [][]held{tc.before, tc.before, tc.after} {
+				k.doubt(id, here) // It was tried again in between, in vain.
+				k.learn(scope{project: "elsewhere"}, map[types.UID][]held{uidA: {renamed}}, after(10*i))
+				woken := k.learn(here, map[types.UID][]held{uidA: swept}, after(10*i+1))
+				if want := tc.woken && i == 2; (len(woken) == 1 && woken[0] == id.NamespacedName) != want {
+					t.Errorf("after sweep %d %v are woken", i+1, woken)
+				}
+			}
+			k.saw(id, here, n, after(60))
+			if woken := k.learn(here, map[types.UID][]held{uidA: {n}}, after(61)); len(woken) > 0 || len(k.doubted) > 0 {
+				t.Errorf("all is well, and %v are woken", woken)
+			}
+		})
+	}
+}
+
 func TestKnowledgeOfASweepServesWhoNeverAsked(t *testing.T) {
 	k, id := newKnowledge(), providers.Identity{UID: uidA, NamespacedName: types.NamespacedName{Namespace: "a", Name: "b"}}
 	one := held{network: network{ID: "n"}}
@@ -124,7 +163,7 @@ func TestKnowledgeOfLostAnswers(t *testing.T) {
 	if lost, met := k.met(uidA); !met || lost != noon {
 		t.Errorf("met is %t, lost at %v", met, lost)
 	}
-	k.doubt(uidA)
+	k.doubt(id, scope{})
 	if lost, _ := k.met(uidA); lost != noon {
 		t.Error("doubt ends the memory of the lost answer")
 	}
@@ -139,7 +178,7 @@ func TestKnowledgeOfLostAnswers(t *testing.T) {
 		}
 	}
 	k.forget(uidA)
-	if _, known := k.recall(id, scope{}, time.Time{}); known || len(k.seen)+len(k.asked) != 0 {
+	if _, known := k.recall(id, scope{}, time.Time{}); known || len(k.seen)+len(k.asked)+len(k.doubted) != 0 {
 		t.Error("it is forgotten, and not")
 	}
 }

@@ -87,7 +87,7 @@ func (w *work) inTheWay(ctx context.Context) ([]subnet, error) {
 		}
 	}
 	if len(blocking) > 0 {
-		return nil, providers.InTheWay(blocking...)
+		return nil, waiting(providers.InTheWay(blocking...))
 	}
 	return inTheWay, nil
 }
@@ -100,7 +100,7 @@ func (w *work) makeRoom(ctx context.Context, inTheWay []subnet) error {
 			return err
 		}
 		if !gone {
-			return providers.InTheWay(w.inUse(ctx, s))
+			return waiting(providers.InTheWay(w.inUse(ctx, s)))
 		}
 	}
 	return nil
@@ -152,12 +152,13 @@ func (s subnet) draining(by users) providers.Draining {
 	return providers.Draining{Prefix: s.Prefix, Gateway: s.Gateway, ID: s.id, Users: by[s.id]}
 }
 
-// stillUsed is a network that cannot go yet. Neutron does not tell when it can.
-func stillUsed(by providers.Users) error {
-	failure := providers.InUse(by)
+// waiting is what cannot go yet. Neutron does not tell when it can.
+func waiting(failure *providers.Error) *providers.Error {
 	failure.After = spread(time.Minute)
 	return failure
 }
+
+func stillUsed(by providers.Users) error { return waiting(providers.InUse(by)) }
 
 // delete removes all of the network, when nobody uses any of it.
 func (w *work) delete(ctx context.Context) error {

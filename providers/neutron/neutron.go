@@ -190,13 +190,15 @@ func (p *Provider) letGo(ctx context.Context, id providers.Identity, class *samp
 	})
 	if err == nil {
 		p.known.forget(id.UID)
+	} else {
+		p.known.doubt(id, scopeOf(class.Neutron))
 	}
 	return err
 }
 
 // noCloud is a class that is gone, or that says nothing of a cloud.
 func noCloud() error {
-	return providers.CredentialsMissing(time.Minute, "Credentials missing: there is no NetworkClass that names them for Neutron; create it again, or set deletionPolicy to Retain to let the network go")
+	return providers.CredentialsMissing(time.Minute, "Credentials missing: there is no NetworkClass that names them for Neutron; create it again")
 }
 
 // clusterUID tells the cluster from others that use the same project.

@@ -57,7 +57,7 @@ func (w *work) ensure(ctx context.Context) error {
 	if err == nil && len(w.observed.Draining) == 0 {
 		w.p.known.saw(w.id, scopeOf(w.want.class), *w.now, w.p.clock.Now())
 	} else {
-		w.p.known.doubt(w.id.UID)
+		w.p.known.doubt(w.id, scopeOf(w.want.class))
 	}
 	return err
 }

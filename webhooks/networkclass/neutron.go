@@ -64,9 +64,16 @@ func validateCarrier(neutron *samplecrdv1.NeutronSpec) field.ErrorList {
 	if len(faults) == 0 && known && neutron.PhysicalNetwork != "" && !onPhysicalNetwork(neutron.NetworkType) {
 		faults = field.ErrorList{field.Invalid(physical, neutron.PhysicalNetwork, "needs networkType Flat or VLAN; set that, or leave this out")}
 	}
+	id := neutron.SegmentationID
+	switch {
+	case neutron.PhysicalNetwork != "":
+	case neutron.NetworkType == samplecrdv1.NeutronFlat:
+		faults = field.ErrorList{field.Required(physical, "name one of the cloud's, for example physnet1, since networkType is Flat")}
+	case neutron.NetworkType == samplecrdv1.NeutronVLAN && id != nil:
+		faults = field.ErrorList{field.Required(physical, "name one of the cloud's, for example physnet1, since networkType is VLAN with a segmentationID; or leave that out, too")}
+	}
 	errs = append(errs, faults...)
 
-	id := neutron.SegmentationID
 	switch {
 	case id == nil:
 	case *id < 1 || *id > maxSegmentation:

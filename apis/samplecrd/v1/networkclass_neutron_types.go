@@ -12,6 +12,7 @@ package v1
 // +kubebuilder:validation:XValidation:rule="(has(self.physicalNetwork) && size(self.physicalNetwork) > 0) == (has(oldSelf.physicalNetwork) && size(oldSelf.physicalNetwork) > 0) && (!has(self.physicalNetwork) || !has(oldSelf.physicalNetwork) || self.physicalNetwork == oldSelf.physicalNetwork)",fieldPath=".physicalNetwork",message="cannot be changed; create another NetworkClass"
 // +kubebuilder:validation:XValidation:rule="has(self.segmentationID) == has(oldSelf.segmentationID) && (!has(self.segmentationID) || self.segmentationID == oldSelf.segmentationID)",fieldPath=".segmentationID",message="cannot be changed; create another NetworkClass"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.physicalNetwork) || size(self.physicalNetwork) == 0 || (has(self.networkType) && self.networkType in ['Flat', 'VLAN'])",optionalOldSelf=true,fieldPath=".physicalNetwork",message="needs networkType Flat or VLAN"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.networkType) || (has(self.physicalNetwork) && size(self.physicalNetwork) > 0) || (self.networkType != 'Flat' && (self.networkType != 'VLAN' || !has(self.segmentationID)))",optionalOldSelf=true,fieldPath=".physicalNetwork",reason=FieldValueRequired,message="is required when networkType is Flat, or VLAN with a segmentationID"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.segmentationID) || (has(self.networkType) && self.networkType in ['VLAN', 'VXLAN', 'GRE', 'Geneve'])",optionalOldSelf=true,fieldPath=".segmentationID",message="needs networkType VLAN, VXLAN, GRE or Geneve"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.segmentationID) || !has(self.networkType) || self.networkType != 'VLAN' || self.segmentationID <= 4094",optionalOldSelf=true,fieldPath=".segmentationID",message="must be from 1 to 4094 when networkType is VLAN"
 type NeutronSpec struct {
@@ -49,8 +50,9 @@ type NeutronSpec struct {
 
 	// physicalNetwork carries networks of type Flat and VLAN
 	// (provider:physical_network); for an administrator's credentials. At most 64
-	// ASCII characters without spaces. Needs networkType Flat or VLAN. Cannot be changed.
-	// Absent or "": Neutron's choice.
+	// ASCII characters without spaces. Needs networkType Flat or VLAN; required with
+	// Flat, and with VLAN and a segmentationID. Cannot be changed. Absent or "":
+	// Neutron's choice.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[!-~]*$`

@@ -32,8 +32,9 @@ type NeutronSpecApplyConfiguration struct {
 	NetworkType *samplecrdv1.NeutronNetworkType `json:"networkType,omitempty"`
 	// physicalNetwork carries networks of type Flat and VLAN
 	// (provider:physical_network); for an administrator's credentials. At most 64
-	// ASCII characters without spaces. Needs networkType Flat or VLAN. Cannot be changed.
-	// Absent or "": Neutron's choice.
+	// ASCII characters without spaces. Needs networkType Flat or VLAN; required with
+	// Flat, and with VLAN and a segmentationID. Cannot be changed. Absent or "":
+	// Neutron's choice.
 	PhysicalNetwork *string `json:"physicalNetwork,omitempty"`
 	// segmentationID is the VLAN tag, VNI or key (provider:segmentation_id), from 1 to
 	// 16777215 and of a VLAN to 4094; for an administrator's credentials. There is one
