@@ -96,6 +96,7 @@ func newNeutronBench(b *testing.B, e *env.Env, credentials []byte, added time.Du
 	s.hand, err = servers.Client(b.Context(), credentials, servers.Member)
 	check(b, err)
 	s.hand.HTTPClient.Transport = s.hands
+	b.Cleanup(s.tidy)
 	return s
 }
 
@@ -229,6 +230,20 @@ func (s *neutronBench) bareLoop(prefix string, count int) time.Duration {
 		return networks.Delete(ctx, s.hand, made[i]).ExtractErr()
 	})
 	return took
+}
+
+// tidy removes what a benchmark that failed has left on Neutron.
+func (s *neutronBench) tidy() {
+	ctx := context.Background()
+	pages, err := networks.List(s.hand, networks.ListOpts{}).AllPages(ctx)
+	check(s.b, err)
+	left, err := networks.ExtractNetworks(pages)
+	check(s.b, err)
+	for _, network := range left {
+		if strings.HasPrefix(network.Name, s.namespace+"/") {
+			check(s.b, networks.Delete(ctx, s.hand, network.ID).ExtractErr())
+		}
+	}
 }
 
 // mark is as long as that of a Network.

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 var _ = Describe("More changes than a status has room for", func() {
@@ -28,22 +29,22 @@ var _ = Describe("More changes than a status has room for", func() {
 
 	It("wait until something has drained, and are then carried out by themselves", func() {
 		w := onMemory()
-		created := w.network("a", "", eight(1))
-		Eventually(w.of("a")).Should(beReady())
+		created := w.Network("a", "", eight(1))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		useBlock(w, created, 1, "Pod web-1")
-		w.change("a", eight(2))
-		Eventually(w.of("a")).Should(And(beWithout(samplecrdv1.NetworkReasonDraining, false), HaveField("Status.Subnets", HaveLen(16))))
+		w.Change("a", eight(2))
+		Eventually(w.Of("a")).Should(And(beWithout(samplecrdv1.NetworkReasonDraining, false), HaveField("Status.Subnets", HaveLen(16))))
 		useBlock(w, created, 2, "Pod web-2")
 
-		w.change("a", eight(3))
-		Eventually(w.of("a")).Should(And(beWithout(samplecrdv1.NetworkReasonDraining, false), HaveField("Status.Subnets", HaveLen(16))))
+		w.Change("a", eight(3))
+		Eventually(w.Of("a")).Should(And(beWithout(samplecrdv1.NetworkReasonDraining, false), HaveField("Status.Subnets", HaveLen(16))))
 		settled()
 		Expect(w.backendHolds(created)()).To(And(HaveLen(16), Not(ContainElement(HavePrefix("10.3.")))))
 
 		By("making room for one of them")
 		w.use(created, "10.1.4.0/24")
 		Eventually(w.backendHolds(created)).Should(And(HaveLen(16), ContainElement("10.3.0.0/24"), Not(ContainElement("10.1.4.0/24"))))
-		Eventually(w.of("a")).Should(And(
+		Eventually(w.Of("a")).Should(And(
 			beWithout(samplecrdv1.NetworkReasonDraining, false),
 			HaveField("Status.Subnets", And(HaveLen(16), ContainElement(And(HaveField("CIDR", "10.3.0.0/24"), HaveField("State", samplecrdv1.SubnetActive))))),
 		))
@@ -52,8 +53,8 @@ var _ = Describe("More changes than a status has room for", func() {
 		for _, i := range []int{0, 1, 2, 3, 5, 6, 7} {
 			w.use(created, fmt.Sprintf("10.1.%d.0/24", i))
 		}
-		Eventually(w.of("a")).Should(HaveField("Status.Subnets", And(HaveLen(16), HaveEach(HaveField("CIDR", Not(HavePrefix("10.1.")))))))
+		Eventually(w.Of("a")).Should(HaveField("Status.Subnets", And(HaveLen(16), HaveEach(HaveField("CIDR", Not(HavePrefix("10.1.")))))))
 		useBlock(w, created, 2)
-		Eventually(w.of("a")).Should(And(beReady(), HaveField("Status.Subnets", And(HaveLen(8), HaveEach(HaveField("CIDR", HavePrefix("10.3.")))))))
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), HaveField("Status.Subnets", And(HaveLen(8), HaveEach(HaveField("CIDR", HavePrefix("10.3.")))))))
 	})
 })

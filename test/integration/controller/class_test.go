@@ -11,7 +11,9 @@ import (
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers"
+	"github.com/samplecrd/samplecrd/test/builders"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // withoutProviders is a manager of a build that knows no backend.
@@ -38,28 +40,28 @@ func (w *world) classGone(name string) func() bool {
 var _ = Describe("The class of a Network", func() {
 	It("is waited for when it is missing, and taken up by itself when it comes", func() {
 		w := onMemory()
-		w.network("a", "10.0.0.0/24", ofClass("late"))
-		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
-		Expect(message(w.get("a"), ready)).To(ContainSubstring(`"late"`))
+		w.Network("a", "10.0.0.0/24", builders.OfClass("late"))
+		Eventually(w.Of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		Expect(matchers.Message(w.Get("a"), ready)).To(ContainSubstring(`"late"`))
 		settled()
 		Expect(w.backend.Calls("Ensure")).To(BeZero())
 		w.newClass(func(class *samplecrdv1.NetworkClass) { class.GenerateName, class.Name = "", "late" })
-		Eventually(w.of("a")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 	})
 
 	It("is the default one for a Network stored without, given later, once, with the finalizer", func() {
 		w := onMemory()
 		seen := w.record()
-		w.network("a", "10.0.0.0/24", ofClass(""))
-		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		w.Network("a", "10.0.0.0/24", builders.OfClass(""))
+		Eventually(w.Of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
 		class := w.newClass(isDefault)
-		Eventually(w.of("a")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		for _, version := range seen.of("a") {
 			if version.Spec.NetworkClassName == "" {
-				Expect(&version).NotTo(beHeld())
+				Expect(&version).NotTo(matchers.BeHeld())
 			} else {
 				Expect(version.Spec.NetworkClassName).To(Equal(class.Name))
-				Expect(&version).To(beHeld())
+				Expect(&version).To(matchers.BeHeld())
 			}
 		}
 
@@ -68,45 +70,45 @@ var _ = Describe("The class of a Network", func() {
 		Eventually(w.classCondition(class.Name)).Should(HaveField("Reason", samplecrdv1.NetworkClassReasonInUse))
 		w.touch("a")
 		settled()
-		Expect(w.get("a")).To(And(beReady(), HaveField("Spec.NetworkClassName", class.Name)), "the one that it was given")
+		Expect(w.Get("a")).To(And(matchers.BeReady(), HaveField("Spec.NetworkClassName", class.Name)), "the one that it was given")
 	})
 
 	It("is given to one of two that overlap and name none, and the webhooks let the controller do it", func() {
 		w := onMultus()
 		for _, name := range []string{"a", "b"} {
-			w.network(name, "10.0.0.0/24", ofClass(""))
+			w.Network(name, "10.0.0.0/24", builders.OfClass(""))
 		}
 		for _, name := range []string{"a", "b"} {
-			Eventually(w.of(name)).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+			Eventually(w.Of(name)).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
 		}
 		class := w.newClass(isDefault)
 		verdicts := func(g Gomega) map[string]int {
 			all := map[string]int{}
 			for _, name := range []string{"a", "b"} {
-				all[verdict(w.of(name)(g))]++
+				all[matchers.Verdict(w.Of(name)(g))]++
 			}
 			return all
 		}
-		Eventually(verdicts).Should(Equal(map[string]int{current: 1, failed: 1}))
+		Eventually(verdicts).Should(Equal(map[string]int{matchers.Current: 1, matchers.Failed: 1}))
 		winner, loser := "a", "b"
-		if verdict(w.get("b")) == current {
+		if matchers.Verdict(w.Get("b")) == matchers.Current {
 			winner, loser = loser, winner
 		}
-		Expect(w.get(winner).Spec.NetworkClassName).To(Equal(class.Name))
-		w.remove(winner)
-		Eventually(w.of(loser)).Should(And(beReady(), HaveField("Spec.NetworkClassName", class.Name)))
+		Expect(w.Get(winner).Spec.NetworkClassName).To(Equal(class.Name))
+		w.Remove(winner)
+		Eventually(w.Of(loser)).Should(And(matchers.BeReady(), HaveField("Spec.NetworkClassName", class.Name)))
 	})
 
 	It("becomes the default one by an annotation that comes later", func() {
 		w := onMemory()
-		w.network("a", "10.0.0.0/24", ofClass(""))
-		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		w.Network("a", "10.0.0.0/24", builders.OfClass(""))
+		Eventually(w.Of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
 		class := &samplecrdv1.NetworkClass{}
-		Expect(w.Client.Get(ctx, client.ObjectKey{Name: w.class}, class)).To(Succeed())
+		Expect(w.Client.Get(ctx, client.ObjectKey{Name: w.Class}, class)).To(Succeed())
 		before := class.DeepCopy()
 		isDefault(class)
 		Expect(w.Client.Patch(ctx, class, client.MergeFrom(before))).To(Succeed())
-		Eventually(w.of("a")).Should(And(beReady(), HaveField("Spec.NetworkClassName", w.class)))
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), HaveField("Spec.NetworkClassName", w.Class)))
 	})
 
 	It("is the older of two default ones", func() {
@@ -120,52 +122,52 @@ var _ = Describe("The class of a Network", func() {
 			g.Expect(older.CreationTimestamp.Before(&probe.CreationTimestamp)).To(BeTrue())
 		}).Should(Succeed())
 		w.newClass(isDefault, func(class *samplecrdv1.NetworkClass) { class.GenerateName = "a-first-by-name-" })
-		w.network("a", "10.0.0.0/24", ofClass(""))
+		w.Network("a", "10.0.0.0/24", builders.OfClass(""))
 		w.startOnMemory()
-		Eventually(w.of("a")).Should(And(beReady(), HaveField("Spec.NetworkClassName", older.Name)))
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), HaveField("Spec.NetworkClassName", older.Name)))
 	})
 
 	It("that is deleted under a running Network stays for it, and lets it change and go", func() {
 		w := onMemory()
-		created := w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
-		Expect(w.Client.Delete(ctx, &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}})).To(Succeed())
-		Eventually(w.classCondition(w.class)).Should(HaveField("Reason", samplecrdv1.NetworkClassReasonInUse))
+		created := w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		Expect(w.Client.Delete(ctx, &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: w.Class}})).To(Succeed())
+		Eventually(w.classCondition(w.Class)).Should(HaveField("Reason", samplecrdv1.NetworkClassReasonInUse))
 		settled()
-		Expect(w.get("a")).To(beReady())
+		Expect(w.Get("a")).To(matchers.BeReady())
 
-		w.change("a", gateway("10.0.0.7"))
-		Eventually(w.of("a")).Should(beReady())
+		w.Change("a", builders.Gateway("10.0.0.7"))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		Expect(w.backend.Networks()[created.UID].Subnets[0].Gateway.String()).To(Equal("10.0.0.7"))
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.backend.Networks()).To(BeEmpty())
-		Eventually(w.classGone(w.class)).Should(BeTrue())
+		Eventually(w.classGone(w.Class)).Should(BeTrue())
 	})
 
 	It("that is being deleted takes no new Network, and is waited for when it has gone", func() {
 		w := onMemory()
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
-		Expect(w.Client.Delete(ctx, &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}})).To(Succeed())
-		Eventually(w.classCondition(w.class)).Should(HaveField("Reason", samplecrdv1.NetworkClassReasonInUse))
-		w.network("b", "10.1.0.0/24")
-		Eventually(w.of("b")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
-		Expect(message(w.get("b"), ready)).To(ContainSubstring("is being deleted"))
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		Expect(w.Client.Delete(ctx, &samplecrdv1.NetworkClass{ObjectMeta: metav1.ObjectMeta{Name: w.Class}})).To(Succeed())
+		Eventually(w.classCondition(w.Class)).Should(HaveField("Reason", samplecrdv1.NetworkClassReasonInUse))
+		w.Network("b", "10.1.0.0/24")
+		Eventually(w.Of("b")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
+		Expect(matchers.Message(w.Get("b"), ready)).To(ContainSubstring("is being deleted"))
 
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
-		Consistently(w.classGone(w.class)).Should(BeFalse(), "the other Network names it")
-		w.change("b", func(network *samplecrdv1.Network) { network.Spec.NetworkClassName = "late" })
-		Eventually(w.classGone(w.class)).Should(BeTrue())
-		Eventually(w.of("b")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
+		Consistently(w.classGone(w.Class)).Should(BeFalse(), "the other Network names it")
+		w.Change("b", func(network *samplecrdv1.Network) { network.Spec.NetworkClassName = "late" })
+		Eventually(w.classGone(w.Class)).Should(BeTrue())
+		Eventually(w.Of("b")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
 		w.newClass(func(class *samplecrdv1.NetworkClass) { class.GenerateName, class.Name = "", "late" })
-		Eventually(w.of("b")).Should(beReady())
+		Eventually(w.Of("b")).Should(matchers.BeReady())
 	})
 
 	It("says itself whether it can be used", func() {
 		w := onMemory()
-		Eventually(w.classCondition(w.class)).Should(And(HaveField("Status", metav1.ConditionTrue), HaveField("Reason", "Ready")))
+		Eventually(w.classCondition(w.Class)).Should(And(HaveField("Status", metav1.ConditionTrue), HaveField("Reason", "Ready")))
 		w.stop()
 		w.start(withoutProviders)
 		other := w.newClass()

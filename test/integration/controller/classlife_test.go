@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/builders"
+	"github.com/samplecrd/samplecrd/test/matchers"
 	"github.com/samplecrd/samplecrd/test/metrics"
 )
 
@@ -41,8 +43,8 @@ func (w *world) heldClass(changes ...func(*samplecrdv1.NetworkClass)) string {
 // elsewhere makes a Network in a namespace of its own, which goes with the spec.
 func (w *world) elsewhere(class string) *samplecrdv1.Network {
 	GinkgoHelper()
-	network := w.draft("secret-tenant", "10.0.0.0/24", ofClass(class))
-	network.Namespace = newNamespace(w.Env)
+	network := w.Draft("secret-tenant", "10.0.0.0/24", builders.OfClass(class))
+	network.Namespace = builders.NewPlace(w.Client, "spec-").Namespace
 	Expect(w.Client.Create(ctx, network)).To(Succeed())
 	DeferCleanup(func() { Expect(client.IgnoreNotFound(w.Client.Delete(ctx, network))).To(Succeed()) })
 	return network
@@ -52,8 +54,8 @@ var _ = Describe("A NetworkClass", func() {
 	It("is held from the first look, and goes at once when no Network names it", func() {
 		w := onMemory()
 		name := w.heldClass()
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		w.deleteClass(name)
 		Eventually(w.classGone(name)).Should(BeTrue())
 	})
@@ -61,16 +63,16 @@ var _ = Describe("A NetworkClass", func() {
 	It("stays while Networks name it, in any namespace, and goes with the last one", func() {
 		w := onMemory()
 		name := w.heldClass()
-		w.network("a", "10.0.0.0/24", ofClass(name))
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24", builders.OfClass(name))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		other := w.elsewhere(name)
 		w.deleteClass(name)
 
 		Eventually(w.classCondition(name)).Should(And(HaveField("Status", metav1.ConditionFalse), HaveField("Reason", "InUse"),
 			HaveField("Message", HavePrefix(leaving))))
 		version := w.storedClass(name)(Default).ResourceVersion
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Consistently(w.storedClass(name)).Should(HaveField("ResourceVersion", version), "fewer Networks are no news")
 		Expect(w.Client.Delete(ctx, other)).To(Succeed())
 		Eventually(w.classGone(name)).Should(BeTrue())
@@ -79,28 +81,28 @@ var _ = Describe("A NetworkClass", func() {
 	It("stays for a Network that was refused, and for one that is being deleted", func() {
 		w := onMemory()
 		name := w.heldClass()
-		w.network("bad", "nonsense", ofClass(name))
-		Eventually(w.of("bad")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
-		w.network("going", "10.0.0.0/24", ofClass(name), func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
-		w.remove("going")
+		w.Network("bad", "nonsense", builders.OfClass(name))
+		Eventually(w.Of("bad")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
+		w.Network("going", "10.0.0.0/24", builders.OfClass(name), func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
+		w.Remove("going")
 		w.deleteClass(name)
 		Eventually(w.classCondition(name)).Should(HaveField("Reason", "InUse"))
-		w.remove("bad")
-		Eventually(w.gone("bad")).Should(BeTrue())
+		w.Remove("bad")
+		Eventually(w.Gone("bad")).Should(BeTrue())
 		Consistently(w.classGone(name)).Should(BeFalse())
-		w.change("going", func(network *samplecrdv1.Network) { network.Finalizers = nil })
+		w.Change("going", func(network *samplecrdv1.Network) { network.Finalizers = nil })
 		Eventually(w.classGone(name)).Should(BeTrue())
 	})
 
 	It("whose Networks went while no controller ran goes when one runs again", func() {
 		w := onMemory()
 		name := w.heldClass()
-		w.network("bad", "nonsense", ofClass(name))
-		Eventually(w.of("bad")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
+		w.Network("bad", "nonsense", builders.OfClass(name))
+		Eventually(w.Of("bad")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
 		w.stop()
 		w.deleteClass(name)
-		w.remove("bad")
-		Eventually(w.gone("bad")).Should(BeTrue())
+		w.Remove("bad")
+		Eventually(w.Gone("bad")).Should(BeTrue())
 		Expect(w.classGone(name)()).To(BeFalse(), "nobody lets it go")
 		w.startOnMemory()
 		Eventually(w.classGone(name)).Should(BeTrue())
@@ -108,11 +110,11 @@ var _ = Describe("A NetworkClass", func() {
 
 	It("that was deleted before a controller saw it is none of our business", func() {
 		w := newWorld(bare)
-		w.network("a", "10.0.0.0/24")
-		w.deleteClass(w.class)
-		Expect(w.classGone(w.class)()).To(BeTrue())
+		w.Network("a", "10.0.0.0/24")
+		w.deleteClass(w.Class)
+		Expect(w.classGone(w.Class)()).To(BeTrue())
 		w.startOnMemory()
-		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
+		Eventually(w.Of("a")).Should(beRefused(samplecrdv1.NetworkReasonClassNotFound, false))
 	})
 
 	It("keeps the finalizers of others, and gets ours again when somebody takes it off", func() {
@@ -136,13 +138,13 @@ var _ = Describe("A NetworkClass", func() {
 		})
 		Eventually(w.classCondition(name)).Should(And(HaveField("Status", metav1.ConditionFalse), HaveField("Reason", "Invalid"),
 			HaveField("Message", And(ContainSubstring(`spec.allowedCIDRs[0]: Invalid value: "ten/8"`), ContainSubstring("spec.namespaceSelector.matchLabels")))))
-		w.network("a", "10.0.0.0/24", ofClass(name))
-		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
+		w.Network("a", "10.0.0.0/24", builders.OfClass(name))
+		Eventually(w.Of("a")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
 		w.changeClass(name, func(class *samplecrdv1.NetworkClass) {
 			class.Spec.AllowedCIDRs, class.Spec.NamespaceSelector = []string{"10.0.0.0/8"}, nil
 		})
 		Eventually(w.classCondition(name)).Should(And(HaveField("Status", metav1.ConditionTrue), HaveField("Reason", "Ready")))
-		Eventually(w.of("a")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 	})
 
 	It("costs two writes when it comes, and none at rest", func() {
@@ -163,17 +165,17 @@ var _ = Describe("A NetworkClass", func() {
 	It("that is being deleted takes no new Networks at admission, and lets those that there are change", func() {
 		w := onMultus()
 		name := w.heldClass()
-		w.network("a", "10.0.0.0/24", ofClass(name))
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24", builders.OfClass(name))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		w.deleteClass(name)
 		Eventually(w.classCondition(name)).Should(HaveField("Reason", "InUse"))
-		late := w.draft("late", "10.1.0.0/24", ofClass(name))
+		late := w.Draft("late", "10.1.0.0/24", builders.OfClass(name))
 		Eventually(func() error { return w.Client.Create(ctx, late.DeepCopy(), client.DryRunAll) }).Should(
 			And(MatchError(apierrors.IsInvalid, "IsInvalid"), MatchError(ContainSubstring("is being deleted; create the Network in another class"))))
-		w.change("a", gateway("10.0.0.9"))
-		Eventually(w.of("a")).Should(beReady())
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Change("a", builders.Gateway("10.0.0.9"))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Eventually(w.classGone(name)).Should(BeTrue())
 	})
 })

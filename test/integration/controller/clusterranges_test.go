@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/builders"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // serviceNetwork is a Network's range that overlaps env.ServiceRange.
@@ -40,98 +42,98 @@ func (w *world) node(podCIDRs ...string) (remove func()) {
 func onRanges(policy samplecrdv1.ClusterRangesPolicy) *world {
 	GinkgoHelper()
 	w := onMemory()
-	w.class = w.newClass(clusterRanges(policy)).Name
+	w.Class = w.newClass(clusterRanges(policy)).Name
 	return w
 }
 
 var _ = Describe("The cluster's own ranges", func() {
 	It("are in nobody's way where the class warns of them, or ignores them", func() {
 		w := onRanges(samplecrdv1.ClusterRangesWarn)
-		w.network("warned", serviceNetwork)
-		w.network("ignored", serviceNetwork, ofClass(w.newClass(clusterRanges(samplecrdv1.ClusterRangesIgnore)).Name))
-		Eventually(w.of("warned")).Should(beReady())
-		Eventually(w.of("ignored")).Should(beReady())
+		w.Network("warned", serviceNetwork)
+		w.Network("ignored", serviceNetwork, builders.OfClass(w.newClass(clusterRanges(samplecrdv1.ClusterRangesIgnore)).Name))
+		Eventually(w.Of("warned")).Should(matchers.BeReady())
+		Eventually(w.Of("ignored")).Should(matchers.BeReady())
 	})
 
 	It("are not to be had where the class forbids them: Services'", func() {
 		w := onRanges(samplecrdv1.ClusterRangesForbid)
-		w.network("a", serviceNetwork)
-		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
-		Expect(message(w.get("a"), accepted)).To(And(ContainSubstring("spec.cidr"),
+		w.Network("a", serviceNetwork)
+		Eventually(w.Of("a")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
+		Expect(matchers.Message(w.Get("a"), accepted)).To(And(ContainSubstring("spec.cidr"),
 			ContainSubstring("overlaps "+env.ServiceRange+", a Service range of the cluster"), ContainSubstring("use a range apart from it")))
 		Expect(w.backend.Calls("Ensure")).To(BeZero())
-		w.change("a", func(network *samplecrdv1.Network) { network.Spec.CIDR = "10.0.0.0/24" })
-		Eventually(w.of("a")).Should(beReady())
+		w.Change("a", func(network *samplecrdv1.Network) { network.Spec.CIDR = "10.0.0.0/24" })
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 	})
 
 	It("are not to be had where the class forbids them: Pods', until the node goes", func() {
 		w := onRanges(samplecrdv1.ClusterRangesForbid)
 		remove := w.node("198.19.7.0/24", "fd00:19::/64")
-		w.network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) {
+		w.Network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) {
 			network.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "fd00::/16"}}
 		})
-		w.network("b", "198.19.0.0/16")
+		w.Network("b", "198.19.0.0/16")
 		for _, name := range []string{"a", "b"} {
-			Eventually(w.of(name)).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
-			Expect(message(w.get(name), accepted)).NotTo(ContainSubstring("secret-node"))
+			Eventually(w.Of(name)).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
+			Expect(matchers.Message(w.Get(name), accepted)).NotTo(ContainSubstring("secret-node"))
 		}
-		Expect(message(w.get("a"), accepted)).To(And(ContainSubstring("spec.additionalSubnets[0].cidr"), ContainSubstring("fd00:19::/64, a Pod range")))
-		Expect(message(w.get("b"), accepted)).To(ContainSubstring("198.19.7.0/24, a Pod range"))
+		Expect(matchers.Message(w.Get("a"), accepted)).To(And(ContainSubstring("spec.additionalSubnets[0].cidr"), ContainSubstring("fd00:19::/64, a Pod range")))
+		Expect(matchers.Message(w.Get("b"), accepted)).To(ContainSubstring("198.19.7.0/24, a Pod range"))
 		remove()
-		Eventually(w.of("a")).Should(beReady())
-		Eventually(w.of("b")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		Eventually(w.Of("b")).Should(matchers.BeReady())
 	})
 
 	It("that come later stop nothing that runs, which says so until they go", func() {
 		w := onRanges(samplecrdv1.ClusterRangesForbid)
-		created := w.network("a", "198.19.0.0/16")
-		Eventually(w.of("a")).Should(beReady())
-		sound := message(w.get("a"), accepted)
+		created := w.Network("a", "198.19.0.0/16")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		sound := matchers.Message(w.Get("a"), accepted)
 		remove := w.node("198.19.7.0/24")
-		Eventually(func() string { return message(w.get("a"), accepted) }).Should(
+		Eventually(func() string { return matchers.Message(w.Get("a"), accepted) }).Should(
 			And(HavePrefix("Accepted earlier, and would be refused today"), ContainSubstring("198.19.7.0/24, a Pod range")))
-		Expect(w.get("a")).To(beReady())
+		Expect(w.Get("a")).To(matchers.BeReady())
 
 		By("also through a change of the rest")
-		w.change("a", func(network *samplecrdv1.Network) { network.Spec.MTU = new(int32(1400)) })
-		Eventually(w.of("a")).Should(beReady())
+		w.Change("a", func(network *samplecrdv1.Network) { network.Spec.MTU = new(int32(1400)) })
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		Expect(w.backend.Networks()).To(HaveKey(created.UID))
 
 		By("while another like it is refused")
-		w.network("late", "198.19.7.0/25")
-		Eventually(w.of("late")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
+		w.Network("late", "198.19.7.0/25")
+		Eventually(w.Of("late")).Should(beRefused(samplecrdv1.NetworkReasonNotAllowed, true))
 
 		remove()
-		Eventually(func() string { return message(w.get("a"), accepted) }).Should(Equal(sound))
+		Eventually(func() string { return matchers.Message(w.Get("a"), accepted) }).Should(Equal(sound))
 	})
 
 	It("come with a ServiceCIDR that is added, too", func() {
 		w := onRanges(samplecrdv1.ClusterRangesForbid)
-		w.network("a", "198.19.0.0/16")
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "198.19.0.0/16")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		more := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{GenerateName: "more-"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"198.19.8.0/24"}}}
 		Expect(w.Client.Create(ctx, more)).To(Succeed())
 		DeferCleanup(func() { Expect(client.IgnoreNotFound(w.Client.Delete(ctx, more))).To(Succeed()) })
-		Eventually(func() string { return message(w.get("a"), accepted) }).Should(ContainSubstring("198.19.8.0/24, a Service range"))
-		Expect(w.get("a")).To(beReady())
+		Eventually(func() string { return matchers.Message(w.Get("a"), accepted) }).Should(ContainSubstring("198.19.8.0/24, a Service range"))
+		Expect(w.Get("a")).To(matchers.BeReady())
 	})
 
 	It("forbidden by a class that allowed them stop nothing that runs", func() {
 		w := onRanges(samplecrdv1.ClusterRangesIgnore)
-		w.network("a", serviceNetwork)
-		Eventually(w.of("a")).Should(beReady())
-		w.changeClass(w.class, clusterRanges(samplecrdv1.ClusterRangesForbid))
-		Eventually(func() string { return message(w.get("a"), accepted) }).Should(
+		w.Network("a", serviceNetwork)
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		w.changeClass(w.Class, clusterRanges(samplecrdv1.ClusterRangesForbid))
+		Eventually(func() string { return matchers.Message(w.Get("a"), accepted) }).Should(
 			And(HavePrefix("Accepted earlier"), ContainSubstring(env.ServiceRange+", a Service range")))
-		Expect(w.get("a")).To(beReady())
-		w.change("a", gateway("198.18.9.9"))
-		Eventually(w.of("a")).Should(beReady())
+		Expect(w.Get("a")).To(matchers.BeReady())
+		w.Change("a", builders.Gateway("198.18.9.9"))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 
 		By("but not moving to another part of them")
-		w.change("a", func(network *samplecrdv1.Network) {
+		w.Change("a", func(network *samplecrdv1.Network) {
 			network.Spec.CIDR, network.Spec.Gateway = "198.18.0.0/20", ""
 		})
-		Eventually(w.of("a")).Should(haveCondition(accepted, metav1.ConditionFalse, samplecrdv1.NetworkReasonNotAllowed))
+		Eventually(w.Of("a")).Should(matchers.HaveCondition(accepted, metav1.ConditionFalse, samplecrdv1.NetworkReasonNotAllowed))
 		Expect(w.backend.Networks()).To(HaveLen(1))
 	})
 
@@ -141,41 +143,41 @@ var _ = Describe("The cluster's own ranges", func() {
 			w := newWorld(whole)
 			w.start(env.ManagerOptions{Controllers: true, Webhooks: true, As: "cannot-list-nodes"})
 			forbids := w.newClass(clusterRanges(samplecrdv1.ClusterRangesForbid)).Name
-			w.network("other", "10.0.0.0/24")
-			w.admitted("waits", "10.1.0.0/24", ofClass(forbids))
-			Eventually(w.of("other")).Should(beReady())
-			Eventually(w.of("waits")).Should(And(
-				haveCondition(accepted, metav1.ConditionUnknown, samplecrdv1.NetworkReasonPending),
-				haveCondition(ready, metav1.ConditionUnknown, samplecrdv1.NetworkReasonPending),
-				WithTransform(verdict, Equal(inProgress)), Not(beHeld()),
+			w.Network("other", "10.0.0.0/24")
+			w.admitted("waits", "10.1.0.0/24", builders.OfClass(forbids))
+			Eventually(w.Of("other")).Should(matchers.BeReady())
+			Eventually(w.Of("waits")).Should(And(
+				matchers.HaveCondition(accepted, metav1.ConditionUnknown, samplecrdv1.NetworkReasonPending),
+				matchers.HaveCondition(ready, metav1.ConditionUnknown, samplecrdv1.NetworkReasonPending),
+				WithTransform(matchers.Verdict, Equal(matchers.InProgress)), Not(matchers.BeHeld()),
 			))
-			Eventually(func() string { return message(w.get("waits"), ready) }).Should(
+			Eventually(func() string { return matchers.Message(w.Get("waits"), ready) }).Should(
 				Equal(`Waits until every Pod range of the cluster is known, since NetworkClass "` + forbids + `" forbids them`))
 			Expect(w.nadGone("waits")()).To(BeTrue())
 
 			By("refusing what is known to overlap")
 			Eventually(func() error {
-				return w.Client.Create(ctx, w.draft("bad", serviceNetwork, ofClass(forbids)), client.DryRunAll)
+				return w.Client.Create(ctx, w.Draft("bad", serviceNetwork, builders.OfClass(forbids)), client.DryRunAll)
 			}).Should(MatchError(ContainSubstring("a Service range of the cluster")))
 
 			grant()
 			// The informer asks again with back-off.
-			Eventually(w.of("waits")).WithTimeout(3 * time.Minute).Should(beReady())
+			Eventually(w.Of("waits")).WithTimeout(3 * time.Minute).Should(matchers.BeReady())
 		})
 
 		It("change nothing that is said of what runs", func() {
 			withoutNodes(bare, "cannot-list-nodes")
 			w := onRanges(samplecrdv1.ClusterRangesForbid)
-			w.network("a", "198.19.0.0/16")
-			Eventually(w.of("a")).Should(beReady())
+			w.Network("a", "198.19.0.0/16")
+			Eventually(w.Of("a")).Should(matchers.BeReady())
 			w.node("198.19.7.0/24")
-			Eventually(func() string { return message(w.get("a"), accepted) }).Should(ContainSubstring("a Pod range"))
+			Eventually(func() string { return matchers.Message(w.Get("a"), accepted) }).Should(ContainSubstring("a Pod range"))
 			w.stop()
-			before := w.get("a").Status
+			before := w.Get("a").Status
 			w.start(env.ManagerOptions{Controllers: true, Backends: env.Instead(w.backend), As: "cannot-list-nodes"})
 			w.touch("a")
 			settled()
-			Expect(w.get("a").Status).To(Equal(before))
+			Expect(w.Get("a").Status).To(Equal(before))
 		})
 	})
 })
@@ -183,7 +185,7 @@ var _ = Describe("The cluster's own ranges", func() {
 // admitted creates a Network as soon as the webhooks know its class.
 func (w *world) admitted(name, cidr string, changes ...func(*samplecrdv1.Network)) {
 	GinkgoHelper()
-	Eventually(func() error { return w.Client.Create(ctx, w.draft(name, cidr, changes...)) }).Should(Succeed())
+	Eventually(func() error { return w.Client.Create(ctx, w.Draft(name, cidr, changes...)) }).Should(Succeed())
 }
 
 // withoutNodes gives user the manager's rights but for Nodes; grant gives those too.

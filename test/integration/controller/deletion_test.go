@@ -13,66 +13,64 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/builders"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
-
-func retained(network *samplecrdv1.Network) {
-	network.Spec.DeletionPolicy = new(samplecrdv1.DeletionRetain)
-}
 
 var _ = Describe("The deletion of a Network", func() {
 	It("waits while something uses the network, says who, and ends by itself", func() {
 		w := onMemory()
-		created := w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		created := w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		var users []string
 		for i := range 30 {
 			users = append(users, fmt.Sprintf("Pod shop/web-%02d", i))
 		}
 		w.use(created, "10.0.0.0/24", users...)
-		w.remove("a")
-		Eventually(w.of("a")).Should(And(
-			haveCondition(programmed, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse),
-			haveCondition(ready, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse),
-			beHeld(),
+		w.Remove("a")
+		Eventually(w.Of("a")).Should(And(
+			matchers.HaveCondition(programmed, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse),
+			matchers.HaveCondition(ready, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse),
+			matchers.BeHeld(),
 		))
-		said := message(w.get("a"), programmed)
+		said := matchers.Message(w.Get("a"), programmed)
 		Expect(strings.Count(said, "Pod shop/web-")).To(Equal(10))
 		Expect(said).To(And(ContainSubstring(users[0]), ContainSubstring("and others")))
 		Expect(w.backend.Networks()).To(HaveKey(created.UID))
 		w.use(created, "10.0.0.0/24")
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.backend.Networks()).To(BeEmpty())
 	})
 
 	It("is tried again when the backend fails", func() {
 		w := onMemory()
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		settled()
 		away := errors.New("away")
 		w.backend.Fail(away, away, away)
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.backend.Networks()).To(BeEmpty())
 	})
 
 	It("takes the network along, and the name can be used again at once", func() {
 		w := onMultus()
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		before := w.cni("a")(Default)
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.nadGone("a")()).To(BeTrue())
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		Expect(w.cni("a")(Default).Name).NotTo(Equal(before.Name), "host-local must not find the old leases")
 	})
 
 	DescribeTable("leaves the network behind with Retain, no longer ours", func(policy func(*world)) {
 		w := onMultus()
-		w.network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		config := w.cni("a")(Default)
 		policy(w)
 		Eventually(func(g Gomega) {
@@ -81,20 +79,20 @@ var _ = Describe("The deletion of a Network", func() {
 			g.Expect(nad.GetLabels()).NotTo(HaveKey("app.kubernetes.io/managed-by"))
 			g.Expect(nad.GetDeletionTimestamp()).To(BeNil())
 		}).Should(Succeed())
-		Eventually(w.of("a")).ShouldNot(beHeld())
-		w.change("a", func(network *samplecrdv1.Network) { network.Finalizers = nil })
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Of("a")).ShouldNot(matchers.BeHeld())
+		w.Change("a", func(network *samplecrdv1.Network) { network.Finalizers = nil })
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.cni("a")(Default)).To(Equal(config))
 	},
 		Entry("set before", func(w *world) {
-			w.change("a", retained)
-			w.remove("a")
+			w.Change("a", builders.Retained)
+			w.Remove("a")
 		}),
 		Entry("set while it is being deleted", func(w *world) {
 			w.stop()
-			w.remove("a")
+			w.Remove("a")
 			w.start(multusOptionsOnlyWebhooks)
-			w.change("a", retained)
+			w.Change("a", builders.Retained)
 			w.stop()
 			w.start(multusOptions)
 		}),
@@ -102,34 +100,34 @@ var _ = Describe("The deletion of a Network", func() {
 
 	It("ends with Retain set while the backend still says that somebody uses the network", func() {
 		w := onMemory()
-		created := w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		created := w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		w.use(created, "10.0.0.0/24", "Pod shop/web-0")
-		w.remove("a")
-		Eventually(w.of("a")).Should(haveCondition(programmed, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse))
-		w.change("a", retained)
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Of("a")).Should(matchers.HaveCondition(programmed, metav1.ConditionFalse, samplecrdv1.NetworkReasonInUse))
+		w.Change("a", builders.Retained)
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.backend.Released()).To(ConsistOf(HaveField("Owner.UID", created.UID)))
 	})
 
 	It("ends with Retain although the backend does not answer", func() {
 		w := onMemory()
-		w.network("a", "10.0.0.0/24", retained)
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24", builders.Retained)
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		settled()
 		w.backend.Fail(errors.New("away"))
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 	})
 
 	It("leaves a foreign finalizer and says that the backend has let go", func() {
 		w := onMemory()
-		w.network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
-		Eventually(w.of("a")).Should(beReady())
-		w.remove("a")
-		Eventually(w.of("a")).Should(And(
-			Not(beHeld()),
-			Not(haveCondition(ready, metav1.ConditionTrue, samplecrdv1.NetworkReasonReady)),
+		w.Network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		w.Remove("a")
+		Eventually(w.Of("a")).Should(And(
+			Not(matchers.BeHeld()),
+			Not(matchers.HaveCondition(ready, metav1.ConditionTrue, samplecrdv1.NetworkReasonReady)),
 			HaveField("Status.ProviderID", BeNil()),
 			HaveField("Status.Subnets", BeEmpty()),
 		))
@@ -138,13 +136,13 @@ var _ = Describe("The deletion of a Network", func() {
 
 	It("happens while the manager is away, and is made up for", func() {
 		w := onMemory()
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		w.stop()
-		w.remove("a")
-		Expect(w.get("a")).To(beHeld())
+		w.Remove("a")
+		Expect(w.Get("a")).To(matchers.BeHeld())
 		w.startOnMemory()
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.backend.Networks()).To(BeEmpty())
 	})
 
@@ -156,23 +154,23 @@ var _ = Describe("The deletion of a Network", func() {
 		for _, name := range []string{first, map[string]string{"a": "b", "b": "a"}[first]} {
 			// The webhook's cache may not show the class yet.
 			Eventually(func() error {
-				network := w.draft(name, cidrs[name], ofClass(class))
+				network := w.Draft(name, cidrs[name], builders.OfClass(class))
 				err := w.Client.Create(ctx, network)
 				uids[name] = network.UID
 				return err
 			}).Should(Succeed())
 		}
 		for name := range cidrs {
-			Eventually(w.of(name)).Should(And(beReady(), haveSubnets("10.0.0.0/8 Active")))
+			Eventually(w.Of(name)).Should(And(matchers.BeReady(), haveSubnets("10.0.0.0/8 Active")))
 		}
 		settled()
 		before := w.real("b", uids["b"])
 		Expect(before).NotTo(BeNil())
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		w.touch("b")
 		settled()
-		Expect(w.of("b")(Default)).To(And(beReady(), haveSubnets("10.0.0.0/8 Active")))
+		Expect(w.Of("b")(Default)).To(And(matchers.BeReady(), haveSubnets("10.0.0.0/8 Active")))
 		Expect(w.real("b", uids["b"])).To(Equal(before))
 		Expect(w.real("a", uids["a"])).To(BeNil())
 	},
@@ -192,7 +190,7 @@ func (w *world) real(name string, uid k8stypes.UID) any {
 		}
 		return nil
 	}
-	nad := newNAD(w.namespace, name)
+	nad := newNAD(w.Namespace, name)
 	err := w.Client.Get(ctx, client.ObjectKeyFromObject(nad), nad)
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -7,6 +7,8 @@ import (
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers/memory"
+	"github.com/samplecrd/samplecrd/test/builders"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 const managedByUs = "samplecrd-controller"
@@ -20,8 +22,8 @@ var _ = Describe("The NetworkAttachmentDefinition of a Network", func() {
 	BeforeEach(func() {
 		w = onMultus()
 		// The seed's Network.
-		created = w.network("a", "192.168.0.0/16", gateway("192.168.0.1"))
-		Eventually(w.of("a")).Should(beReady())
+		created = w.Network("a", "192.168.0.0/16", builders.Gateway("192.168.0.1"))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 	})
 
 	It("has the range and the gateway, and never hands the gateway out", func() {
@@ -38,21 +40,21 @@ var _ = Describe("The NetworkAttachmentDefinition of a Network", func() {
 	})
 
 	It("follows the gateway, also where the range is written with host bits", func() {
-		w.change("a", func(network *samplecrdv1.Network) {
+		w.Change("a", func(network *samplecrdv1.Network) {
 			network.Spec.CIDR, network.Spec.Gateway = "192.168.1.0/16", "192.168.1.1"
 		})
-		Eventually(w.of("a")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		Expect(w.cni("a")(Default).IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: "192.168.0.0/16", Gateway: "192.168.1.1"}}}))
-		Expect(w.get("a").Status.Subnets).To(ConsistOf(And(HaveField("CIDR", "192.168.0.0/16"), HaveField("Gateway", HaveValue(Equal("192.168.1.1"))))))
+		Expect(w.Get("a").Status.Subnets).To(ConsistOf(And(HaveField("CIDR", "192.168.0.0/16"), HaveField("Gateway", HaveValue(Equal("192.168.1.1"))))))
 	})
 
 	It("carries the gateway in the range of every pool", func() {
-		w.change("a", func(network *samplecrdv1.Network) {
+		w.Change("a", func(network *samplecrdv1.Network) {
 			network.Spec.AllocationPools = []samplecrdv1.AddressRange{
 				{Start: "192.168.0.10", End: "192.168.0.20"}, {Start: "192.168.3.0", End: "192.168.3.255"},
 			}
 		})
-		Eventually(w.of("a")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		Expect(w.cni("a")(Default).IPAM.Ranges).To(Equal([][]cniRange{{
 			{Subnet: "192.168.0.0/16", Gateway: "192.168.0.1", RangeStart: "192.168.0.10", RangeEnd: "192.168.0.20"},
 			{Subnet: "192.168.0.0/16", Gateway: "192.168.0.1", RangeStart: "192.168.3.0", RangeEnd: "192.168.3.255"},
@@ -61,17 +63,17 @@ var _ = Describe("The NetworkAttachmentDefinition of a Network", func() {
 
 	It("follows the range, in place", func() {
 		before := w.nad("a")(Default)
-		w.change("a", func(network *samplecrdv1.Network) {
+		w.Change("a", func(network *samplecrdv1.Network) {
 			network.Spec.CIDR, network.Spec.Gateway = "10.5.0.0/24", "10.5.0.254"
 		})
-		Eventually(w.of("a")).Should(And(beReady(), HaveField("Status.Subnets", ConsistOf(HaveField("CIDR", "10.5.0.0/24")))))
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), HaveField("Status.Subnets", ConsistOf(HaveField("CIDR", "10.5.0.0/24")))))
 		Expect(w.cni("a")(Default).IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: "10.5.0.0/24", Gateway: "10.5.0.254"}}}))
 		Expect(w.nad("a")(Default).GetUID()).To(Equal(before.GetUID()))
 	})
 
 	It("is no gateway's where the Network has none", func() {
-		w.change("a", func(network *samplecrdv1.Network) { network.Spec.Gateway = samplecrdv1.GatewayNone })
-		Eventually(w.of("a")).Should(beReady())
+		w.Change("a", func(network *samplecrdv1.Network) { network.Spec.Gateway = samplecrdv1.GatewayNone })
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		config := w.cni("a")(Default)
 		Expect(config.IsGateway).To(BeFalse())
 		Expect(config.IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: "192.168.0.0/16"}}}))
@@ -98,7 +100,7 @@ var _ = Describe("The NetworkAttachmentDefinition of a Network", func() {
 		Expect(nad.GetAnnotations()).To(HaveKey("k8s.v1.cni.cncf.io/resourceName"))
 		Expect(nad.GetFinalizers()).To(ConsistOf(foreignFinalizer))
 		Expect(nad.GetUID()).To(Equal(before.GetUID()))
-		Expect(w.get("a")).To(beReady())
+		Expect(w.Get("a")).To(matchers.BeReady())
 	},
 		Entry("its configuration", func(nad *unstructured.Unstructured) {
 			nad.Object["spec"] = map[string]any{"config": `{"type":"macvlan"}`}
@@ -123,30 +125,30 @@ var _ = Describe("The NetworkAttachmentDefinition of a Network", func() {
 			g.Expect(nad.GetUID()).NotTo(Equal(before.GetUID()))
 			g.Expect(nad.Object["spec"]).To(Equal(before.Object["spec"]))
 		}).Should(Succeed())
-		Eventually(w.of("a")).Should(beReady())
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.nadGone("a")()).To(BeTrue())
 	})
 
 	It("PR-18: needs not be there for the Network to go", func() {
 		w.stop()
 		Expect(w.Client.Delete(ctx, w.nad("a")(Default))).To(Succeed())
-		w.remove("a")
+		w.Remove("a")
 		w.start(multusOptions)
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Gone("a")).Should(BeTrue())
 	})
 })
 
 var _ = Describe("A network on a backend that tells of changes", func() {
 	It("is made again when somebody removes it", func() {
 		w := onMemory()
-		created := w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		created := w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		settled()
 		before := w.backend.Networks()[created.UID].ID
 		w.backend.Tamper(created.UID, func(network *memory.Network) { network.ID = "" })
 		Eventually(w.backend.Networks).Should(HaveKeyWithValue(created.UID, HaveField("ID", Not(Equal(before)))))
-		Eventually(w.of("a")).Should(And(beReady(), HaveField("Status.ProviderID", HaveValue(Not(Equal(before))))))
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), HaveField("Status.ProviderID", HaveValue(Not(Equal(before))))))
 	})
 })

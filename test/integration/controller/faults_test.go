@@ -7,7 +7,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -16,44 +15,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/builders"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 const foreignFinalizer = "example.com/hold"
 
-// events gives the type and reason of every Event about a Network, in order.
-func (w *world) events(name string) func(Gomega) []string {
-	return func(g Gomega) []string {
-		var events eventsv1.EventList
-		g.Expect(w.Client.List(ctx, &events, client.InNamespace(w.namespace))).To(Succeed())
-		var found []string
-		for _, event := range events.Items {
-			if event.Regarding.Kind == "Network" && event.Regarding.Name == name {
-				found = append(found, event.Type+" "+event.Reason)
-				// A series is an event that came again.
-				if event.Series != nil {
-					found = append(found, event.Type+" "+event.Reason+" again")
-				}
-			}
-		}
-		return found
-	}
-}
-
 var _ = Describe("Whatever is stored and whatever fails", func() {
 	It("CN-04: a stored Network that breaks the rules is reported once and stops nobody", func() {
 		w := newWorld(bare)
-		w.network("bad", "not-a-cidr", gateway("10.0.0.1"))
-		w.network("without-gateway", "10.0.0.0/24")
-		w.network("good", "10.9.0.0/24", gateway("10.9.0.9"))
+		w.Network("bad", "not-a-cidr", builders.Gateway("10.0.0.1"))
+		w.Network("without-gateway", "10.0.0.0/24")
+		w.Network("good", "10.9.0.0/24", builders.Gateway("10.9.0.9"))
 		failures := reconcileErrors()
 		w.startOnMemory()
 
-		Eventually(w.of("bad")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
-		Expect(message(w.get("bad"), ready)).To(And(ContainSubstring("spec.cidr"), ContainSubstring("not-a-cidr")))
-		Eventually(w.events("bad")).Should(Equal([]string{"Warning Invalid"}))
-		Eventually(w.of("good")).Should(beReady())
-		Eventually(w.of("without-gateway")).Should(And(beReady(),
+		Eventually(w.Of("bad")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
+		Expect(matchers.Message(w.Get("bad"), ready)).To(And(ContainSubstring("spec.cidr"), ContainSubstring("not-a-cidr")))
+		Eventually(w.Events("bad")).Should(ConsistOf(HavePrefix("Warning Invalid: ")))
+		Eventually(w.Of("good")).Should(matchers.BeReady())
+		Eventually(w.Of("without-gateway")).Should(And(matchers.BeReady(),
 			HaveField("Spec.Gateway", BeEmpty()),
 			HaveField("Status.Subnets", ConsistOf(HaveField("Gateway", HaveValue(Equal("10.0.0.1")))))))
 
@@ -62,37 +44,37 @@ var _ = Describe("Whatever is stored and whatever fails", func() {
 		passes := reconciles()
 		Consistently(reconciles).WithTimeout(3 * time.Second).Should(Equal(passes))
 		Expect(reconcileErrors()).To(Equal(failures))
-		Expect(w.events("bad")(Default)).To(Equal([]string{"Warning Invalid"}))
-		Expect(w.held()).To(ConsistOf(w.get("good").UID, w.get("without-gateway").UID))
+		Expect(w.Events("bad")(Default)).To(ConsistOf(HavePrefix("Warning Invalid: ")))
+		Expect(w.held()).To(ConsistOf(w.Get("good").UID, w.Get("without-gateway").UID))
 	})
 
 	It("CN-07: a Network deleted while its backend is at work leaks nothing", func() {
 		w := onMemory()
 		unblock := w.backend.Block()
-		w.network("a", "10.0.0.0/24")
+		w.Network("a", "10.0.0.0/24")
 		Eventually(w.backend.Calls).WithArguments("Ensure").Should(Equal(1))
-		Expect(w.get("a")).To(beHeld(), "the finalizer is stored before the first write to the backend")
-		w.remove("a")
-		Consistently(w.of("a")).WithTimeout(3 * time.Second).Should(beHeld())
+		Expect(w.Get("a")).To(matchers.BeHeld(), "the finalizer is stored before the first write to the backend")
+		w.Remove("a")
+		Consistently(w.Of("a")).WithTimeout(3 * time.Second).Should(matchers.BeHeld())
 		unblock()
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.backend.Networks()).To(BeEmpty())
 		Expect(w.backend.Writes()).To(Equal(2), "one create, one delete")
 	})
 
 	It("CN-08: a Network that was deleted before it was ever seen gets no finalizer", func() {
 		w := newWorld(bare)
-		w.network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
-		w.remove("a")
-		before, failures := w.get("a"), reconcileErrors()
+		w.Network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
+		w.Remove("a")
+		before, failures := w.Get("a"), reconcileErrors()
 		Expect(before.DeletionTimestamp).NotTo(BeNil())
 		w.startOnMemory()
 		// Another one shows that the manager is at work.
-		other := w.network("b", "10.1.0.0/24")
-		Eventually(w.of("b")).Should(beReady())
+		other := w.Network("b", "10.1.0.0/24")
+		Eventually(w.Of("b")).Should(matchers.BeReady())
 		settled()
-		Expect(w.get("a").ResourceVersion).To(Equal(before.ResourceVersion))
-		Expect(w.get("a").Finalizers).To(Equal([]string{foreignFinalizer}))
+		Expect(w.Get("a").ResourceVersion).To(Equal(before.ResourceVersion))
+		Expect(w.Get("a").Finalizers).To(Equal([]string{foreignFinalizer}))
 		Expect(w.held()).To(ConsistOf(other.UID))
 		Expect(w.backend.Writes()).To(Equal(1))
 		Expect(reconcileErrors()).To(Equal(failures))
@@ -102,41 +84,41 @@ var _ = Describe("Whatever is stored and whatever fails", func() {
 		w := newWorld(bare)
 		stale := &staleCache{}
 		w.start(env.ManagerOptions{Controllers: true, Backends: env.Instead(w.backend), Client: stale.client})
-		created := w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		created := w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		settled()
 		failures, deletes, passes := reconcileErrors(), w.backend.Calls("Delete"), reconciles()
 
 		stale.replay()
-		w.backend.SetForeign(types.NamespacedName{Namespace: w.namespace, Name: created.Name}, false)
+		w.backend.SetForeign(types.NamespacedName{Namespace: w.Namespace, Name: created.Name}, false)
 		Eventually(stale.replayed).Should(BeTrue())
 		settled()
 		Expect(reconciles()).To(Equal(passes+1), "no retry")
 		Expect(reconcileErrors()).To(Equal(failures), "not found on the last patch is success")
 		Expect(w.backend.Calls("Delete")).To(Equal(deletes + 1))
 		Expect(stale.answers()).To(HaveEach(WithTransform(apierrors.IsNotFound, BeTrue())))
-		Expect(w.gone("a")()).To(BeTrue())
+		Expect(w.Gone("a")()).To(BeTrue())
 	})
 
 	It("CN-16: a cache that is behind while somebody else holds the Network brings no finalizer back", func() {
 		w := newWorld(bare)
 		stale := &staleCache{}
 		w.start(env.ManagerOptions{Controllers: true, Backends: env.Instead(w.backend), Client: stale.client})
-		created := w.network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
-		Eventually(w.of("a")).Should(beReady())
-		w.remove("a")
-		Eventually(w.of("a")).ShouldNot(beHeld())
+		created := w.Network("a", "10.0.0.0/24", func(network *samplecrdv1.Network) { network.Finalizers = []string{foreignFinalizer} })
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		w.Remove("a")
+		Eventually(w.Of("a")).ShouldNot(matchers.BeHeld())
 		settled()
-		before := w.get("a")
+		before := w.Get("a")
 
 		stale.replay()
-		w.backend.SetForeign(types.NamespacedName{Namespace: w.namespace, Name: created.Name}, false)
+		w.backend.SetForeign(types.NamespacedName{Namespace: w.Namespace, Name: created.Name}, false)
 		Eventually(stale.replayed).Should(BeTrue())
 		settled()
-		Expect(w.get("a").ResourceVersion).To(Equal(before.ResourceVersion))
-		Expect(w.get("a").Finalizers).To(Equal([]string{foreignFinalizer}))
+		Expect(w.Get("a").ResourceVersion).To(Equal(before.ResourceVersion))
+		Expect(w.Get("a").Finalizers).To(Equal([]string{foreignFinalizer}))
 		Expect(w.backend.Networks()).To(BeEmpty())
 	})
 })

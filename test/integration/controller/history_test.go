@@ -25,8 +25,8 @@ func (w *world) record() *history {
 	watcher, err := client.NewWithWatch(w.Config, client.Options{Scheme: w.Scheme})
 	Expect(err).NotTo(HaveOccurred())
 	var networks samplecrdv1.NetworkList
-	Expect(w.Client.List(ctx, &networks, client.InNamespace(w.namespace))).To(Succeed())
-	stream, err := watcher.Watch(ctx, &samplecrdv1.NetworkList{}, client.InNamespace(w.namespace),
+	Expect(w.Client.List(ctx, &networks, client.InNamespace(w.Namespace))).To(Succeed())
+	stream, err := watcher.Watch(ctx, &samplecrdv1.NetworkList{}, client.InNamespace(w.Namespace),
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: networks.ResourceVersion}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(stream.Stop)

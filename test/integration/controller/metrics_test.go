@@ -55,8 +55,8 @@ func versions(g Gomega, e *env.Env, list client.ObjectList, namespace string) ma
 // everything gives the resource versions of the Networks and their backend
 // objects.
 func (w *world) everything(g Gomega) map[string]string {
-	all := versions(g, w.Env, &samplecrdv1.NetworkList{}, w.namespace)
-	for name, version := range versions(g, w.Env, newNADList(), w.namespace) {
+	all := versions(g, w.Env, &samplecrdv1.NetworkList{}, w.Namespace)
+	for name, version := range versions(g, w.Env, newNADList(), w.Namespace) {
 		all["nad/"+name] = version
 	}
 	return all

@@ -16,6 +16,7 @@ import (
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // multusOptions is what the binary runs.
@@ -26,16 +27,16 @@ var multusOptionsOnlyWebhooks = env.ManagerOptions{Webhooks: true}
 
 func (w *world) nadGone(name string) func() bool {
 	return func() bool {
-		return apierrors.IsNotFound(w.Client.Get(ctx, types.NamespacedName{Namespace: w.namespace, Name: name}, newNAD("", "")))
+		return apierrors.IsNotFound(w.Client.Get(ctx, types.NamespacedName{Namespace: w.Namespace, Name: name}, newNAD("", "")))
 	}
 }
 
 var _ = Describe("A Network on Multus", func() {
 	DescribeTable("is Unsupported where host-local cannot serve it", func(change func(*samplecrdv1.Network), reason string) {
 		w := onMultus()
-		w.network("a", "10.0.0.0/24", change)
-		Eventually(w.of("a")).Should(beRefused(samplecrdv1.NetworkReasonUnsupported, true))
-		Expect(message(w.get("a"), ready)).To(ContainSubstring(reason))
+		w.Network("a", "10.0.0.0/24", change)
+		Eventually(w.Of("a")).Should(beRefused(samplecrdv1.NetworkReasonUnsupported, true))
+		Expect(matchers.Message(w.Get("a"), ready)).To(ContainSubstring(reason))
 		Expect(w.nadGone("a")()).To(BeTrue())
 	},
 		Entry("a /31", func(n *samplecrdv1.Network) { n.Spec.CIDR = "10.0.0.0/31" }, "longest prefix is /30"),
@@ -51,7 +52,7 @@ var _ = Describe("A Network on Multus", func() {
 
 	It("brings both families, pools, DNS servers, routes and the MTU into the NetworkAttachmentDefinition", func() {
 		w := onMultus()
-		w.network("a", "10.0.0.0/24", func(n *samplecrdv1.Network) {
+		w.Network("a", "10.0.0.0/24", func(n *samplecrdv1.Network) {
 			n.Spec.AllocationPools = []samplecrdv1.AddressRange{{Start: "10.0.0.10", End: "10.0.0.19"}, {Start: "10.0.0.30", End: "10.0.0.39"}}
 			n.Spec.DNSServers = []string{"192.0.2.53"}
 			n.Spec.Routes = []samplecrdv1.Route{{Destination: "172.16.0.0/12", NextHop: "10.0.0.9"}}
@@ -62,8 +63,8 @@ var _ = Describe("A Network on Multus", func() {
 				Routes:          []samplecrdv1.Route{{Destination: "2001:db8:1::/48", NextHop: "2001:db8::9"}},
 			}}
 		})
-		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.0.0.0/24 Active", "2001:db8::/64 Active")))
-		uid := string(w.get("a").UID)
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), haveSubnets("10.0.0.0/24 Active", "2001:db8::/64 Active")))
+		uid := string(w.Get("a").UID)
 		Expect(w.nad("a")(Default).Object["spec"]).To(HaveKeyWithValue("config", MatchJSON(fmt.Sprintf(`{
 			"cniVersion": "1.0.0", "name": %q, "type": "bridge", "bridge": %q, "isGateway": true, "forceAddress": true, "mtu": 1400,
 			"ipam": {
@@ -80,99 +81,99 @@ var _ = Describe("A Network on Multus", func() {
 			"dns": {"nameservers": ["192.0.2.53", "2001:db8::53"]}
 		}`, uid, "br-"+strings.ReplaceAll(uid, "-", "")[:12]))))
 
-		w.change("a", func(n *samplecrdv1.Network) {
+		w.Change("a", func(n *samplecrdv1.Network) {
 			n.Spec.AllocationPools, n.Spec.DNSServers, n.Spec.Routes, n.Spec.AdditionalSubnets = nil, nil, nil, nil
 		})
-		Eventually(w.of("a")).Should(And(beReady(), haveSubnets("10.0.0.0/24 Active")))
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), haveSubnets("10.0.0.0/24 Active")))
 		Expect(w.cni("a")(Default).IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: "10.0.0.0/24", Gateway: "10.0.0.1"}}}))
 	})
 
 	It("leaves a foreign NetworkAttachmentDefinition alone, and takes its place when it goes", func() {
 		w := onMultus()
-		foreign := newNAD(w.namespace, "a")
+		foreign := newNAD(w.Namespace, "a")
 		foreign.SetLabels(map[string]string{"app.kubernetes.io/managed-by": managedByUs})
 		Expect(w.Client.Create(ctx, foreign)).To(Succeed())
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beWithout(samplecrdv1.NetworkReasonConflict, true))
-		Expect(message(w.get("a"), ready)).To(ContainSubstring(`NetworkAttachmentDefinition "a"`))
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(beWithout(samplecrdv1.NetworkReasonConflict, true))
+		Expect(matchers.Message(w.Get("a"), ready)).To(ContainSubstring(`NetworkAttachmentDefinition "a"`))
 		w.touch("a")
 		settled()
 		Expect(w.nad("a")(Default).GetResourceVersion()).To(Equal(foreign.GetResourceVersion()))
 		Expect(w.Client.Delete(ctx, foreign)).To(Succeed())
-		Eventually(w.of("a")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		Expect(w.nad("a")(Default).GetUID()).NotTo(Equal(foreign.GetUID()))
 	})
 
 	It("leaves a foreign NetworkAttachmentDefinition behind when it is deleted beside it", func() {
 		w := onMultus()
-		foreign := newNAD(w.namespace, "a")
+		foreign := newNAD(w.Namespace, "a")
 		foreign.SetOwnerReferences([]metav1.OwnerReference{{
 			APIVersion: samplecrdv1.SchemeGroupVersion.String(), Kind: "Network", Name: "a", UID: "a-former-life",
 		}})
 		Expect(w.Client.Create(ctx, foreign)).To(Succeed())
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beWithout(samplecrdv1.NetworkReasonConflict, true))
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(beWithout(samplecrdv1.NetworkReasonConflict, true))
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.nad("a")(Default).GetResourceVersion()).To(Equal(foreign.GetResourceVersion()))
 	})
 
 	It("says QuotaExceeded where a ResourceQuota forbids the NetworkAttachmentDefinition", func() {
 		w := onMultus()
 		none := corev1.ResourceList{"count/network-attachment-definitions.k8s.cni.cncf.io": resource.MustParse("0")}
-		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"}}
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "none"}}
 		quota.Spec.Hard = none
 		Expect(w.Client.Create(ctx, quota)).To(Succeed())
 		// The control plane here has no controller that would count.
 		quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
 		Expect(w.Client.Status().Update(ctx, quota)).To(Succeed())
 		Eventually(func(g Gomega) {
-			err := w.Client.Create(ctx, newNAD(w.namespace, "probe"))
+			err := w.Client.Create(ctx, newNAD(w.Namespace, "probe"))
 			if err == nil {
-				g.Expect(w.Client.Delete(ctx, newNAD(w.namespace, "probe"))).To(Succeed())
+				g.Expect(w.Client.Delete(ctx, newNAD(w.Namespace, "probe"))).To(Succeed())
 			}
 			g.Expect(err).To(MatchError(ContainSubstring("exceeded quota")))
 		}).Should(Succeed())
 
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beWithout(samplecrdv1.NetworkReasonQuotaExceeded, false))
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(beWithout(samplecrdv1.NetworkReasonQuotaExceeded, false))
 		Expect(w.Client.Delete(ctx, quota)).To(Succeed())
 		Eventually(func(g Gomega) {
 			w.touch("a")
-			g.Expect(w.of("a")(g)).To(beReady())
+			g.Expect(w.Of("a")(g)).To(matchers.BeReady())
 		}).WithPolling(time.Second).Should(Succeed())
 	})
 
 	It("waits for a NetworkAttachmentDefinition that is held while it goes", func() {
 		w := onMultus()
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		settled()
 		w.tamper("a", func(nad *unstructured.Unstructured) { nad.SetFinalizers([]string{foreignFinalizer}) })
-		w.remove("a")
-		Eventually(w.of("a")).Should(And(beHeld(), haveCondition(programmed, metav1.ConditionUnknown, samplecrdv1.NetworkReasonPending)))
+		w.Remove("a")
+		Eventually(w.Of("a")).Should(And(matchers.BeHeld(), matchers.HaveCondition(programmed, metav1.ConditionUnknown, samplecrdv1.NetworkReasonPending)))
 		Eventually(w.nad("a")).ShouldNot(HaveField("GetDeletionTimestamp()", BeNil()))
-		Consistently(w.of("a")).Should(beHeld())
+		Consistently(w.Of("a")).Should(matchers.BeHeld())
 		w.tamper("a", func(nad *unstructured.Unstructured) { nad.SetFinalizers(nil) })
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Gone("a")).Should(BeTrue())
 	})
 })
 
 var _ = Describe("A change of a Network's range on Multus", func() {
 	It("is carried out at once, and the old range is free for another Network", func() {
 		w := onMultus()
-		w.network("a", "10.0.0.0/24")
-		Eventually(w.of("a")).Should(beReady())
+		w.Network("a", "10.0.0.0/24")
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		for _, cidr := range []string{"10.1.0.0/24", "10.1.0.0/16", "10.1.128.0/17"} {
 			w.move("a", cidr)
-			Eventually(w.of("a")).Should(And(beReady(), haveSubnets(cidr+" Active")))
+			Eventually(w.Of("a")).Should(And(matchers.BeReady(), haveSubnets(cidr+" Active")))
 			config := w.cni("a")(Default)
-			Expect(config.IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: cidr, Gateway: w.get("a").Spec.Gateway}}}))
+			Expect(config.IPAM.Ranges).To(Equal([][]cniRange{{{Subnet: cidr, Gateway: w.Get("a").Spec.Gateway}}}))
 		}
 		for name, cidr := range map[string]string{"b": "10.0.0.0/24", "c": "10.1.0.0/17"} {
 			// The webhook's cache may not show yet that the range is free.
-			Eventually(func() error { return w.Client.Create(ctx, w.draft(name, cidr)) }).Should(Succeed())
-			Eventually(w.of(name)).Should(beReady())
+			Eventually(func() error { return w.Client.Create(ctx, w.Draft(name, cidr)) }).Should(Succeed())
+			Eventually(w.Of(name)).Should(matchers.BeReady())
 		}
 	})
 })

@@ -40,8 +40,8 @@ func newNADList() *unstructured.UnstructuredList {
 // nad reads the NetworkAttachmentDefinition of that name, for Eventually too.
 func (w *world) nad(name string) func(Gomega) *unstructured.Unstructured {
 	return func(g Gomega) *unstructured.Unstructured {
-		nad := newNAD(w.namespace, name)
-		g.Expect(w.Client.Get(ctx, types.NamespacedName{Namespace: w.namespace, Name: name}, nad)).To(Succeed())
+		nad := newNAD(w.Namespace, name)
+		g.Expect(w.Client.Get(ctx, types.NamespacedName{Namespace: w.Namespace, Name: name}, nad)).To(Succeed())
 		return nad
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/builders"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // nextSecond waits until a Network made now would be younger than older:
@@ -23,7 +25,7 @@ import (
 func (w *world) nextSecond(older *samplecrdv1.Network) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		probe := w.draft("probe", "203.0.113.0/24")
+		probe := w.Draft("probe", "203.0.113.0/24")
 		g.Expect(w.Client.Create(ctx, probe, client.DryRunAll)).To(Succeed())
 		g.Expect(older.CreationTimestamp.Before(&probe.CreationTimestamp)).To(BeTrue())
 	}).Should(Succeed())
@@ -40,140 +42,140 @@ func (w *world) held() []types.UID {
 var _ = Describe("Overlapping Networks of one class and namespace", func() {
 	It("wait for the older one, and the next is taken up by itself when that goes", func() {
 		w := newWorld(bare)
-		older := w.network("z-older", "10.0.0.0/16")
+		older := w.Network("z-older", "10.0.0.0/16")
 		w.nextSecond(older)
-		w.network("a-younger", "10.0.7.0/24")
+		w.Network("a-younger", "10.0.7.0/24")
 		w.startOnMemory()
 
-		Eventually(w.of("z-older")).Should(beReady())
-		Eventually(w.of("a-younger")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
-		Expect(message(w.get("a-younger"), ready)).To(And(ContainSubstring("10.0.0.0/16"), ContainSubstring(`"z-older"`)))
+		Eventually(w.Of("z-older")).Should(matchers.BeReady())
+		Eventually(w.Of("a-younger")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
+		Expect(matchers.Message(w.Get("a-younger"), ready)).To(And(ContainSubstring("10.0.0.0/16"), ContainSubstring(`"z-older"`)))
 		settled()
 		Expect(w.held()).To(ConsistOf(older.UID))
 
-		w.remove("z-older")
-		Eventually(w.of("a-younger")).Should(beReady())
-		Expect(w.held()).To(ConsistOf(w.get("a-younger").UID))
+		w.Remove("z-older")
+		Eventually(w.Of("a-younger")).Should(matchers.BeReady())
+		Expect(w.held()).To(ConsistOf(w.Get("a-younger").UID))
 	})
 
 	It("may go at once while they wait, since nothing holds them", func() {
 		w := onMemory()
-		w.network("winner", "10.0.0.0/24")
-		Eventually(w.of("winner")).Should(beReady())
-		w.network("loser", "10.0.0.0/24")
-		Eventually(w.of("loser")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
+		w.Network("winner", "10.0.0.0/24")
+		Eventually(w.Of("winner")).Should(matchers.BeReady())
+		w.Network("loser", "10.0.0.0/24")
+		Eventually(w.Of("loser")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
 		w.stop()
-		w.remove("loser")
-		Expect(w.gone("loser")()).To(BeTrue())
+		w.Remove("loser")
+		Expect(w.Gone("loser")()).To(BeTrue())
 		w.startOnMemory()
 	})
 
 	It("never take from a recorded winner, be they older, and after a restart neither", func() {
 		w := onMemory()
-		older := w.network("older", "nonsense")
-		Eventually(w.of("older")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
+		older := w.Network("older", "nonsense")
+		Eventually(w.Of("older")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
 		w.nextSecond(older)
-		winner := w.network("winner", "10.0.0.0/24")
-		Eventually(w.of("winner")).Should(beReady())
+		winner := w.Network("winner", "10.0.0.0/24")
+		Eventually(w.Of("winner")).Should(matchers.BeReady())
 		settled()
-		version := w.get("winner").ResourceVersion
+		version := w.Get("winner").ResourceVersion
 
-		w.change("older", func(network *samplecrdv1.Network) { network.Spec.CIDR = "10.0.0.0/8" })
-		Eventually(w.of("older")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
+		w.Change("older", func(network *samplecrdv1.Network) { network.Spec.CIDR = "10.0.0.0/8" })
+		Eventually(w.Of("older")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
 		w.stop()
 		w.startOnMemory()
 		w.touch("older")
 		settled()
-		Expect(w.of("older")(Default)).To(beRefused(samplecrdv1.NetworkReasonOverlap, true))
+		Expect(w.Of("older")(Default)).To(beRefused(samplecrdv1.NetworkReasonOverlap, true))
 		Expect(w.held()).To(ConsistOf(winner.UID))
-		Expect(w.get("winner").ResourceVersion).To(Equal(version))
+		Expect(w.Get("winner").ResourceVersion).To(Equal(version))
 	})
 
 	It("wait for one that is being deleted until its backend has let go", func() {
 		w := onMemory()
-		winner := w.network("winner", "10.0.0.0/24")
-		Eventually(w.of("winner")).Should(beReady())
-		w.network("loser", "10.0.0.0/24")
+		winner := w.Network("winner", "10.0.0.0/24")
+		Eventually(w.Of("winner")).Should(matchers.BeReady())
+		w.Network("loser", "10.0.0.0/24")
 		w.use(winner, "10.0.0.0/24", "Pod shop/web-0")
-		w.remove("winner")
-		Eventually(w.of("winner")).Should(haveCondition(programmed, "False", samplecrdv1.NetworkReasonInUse))
-		Consistently(w.of("loser")).Should(Not(beHeld()))
+		w.Remove("winner")
+		Eventually(w.Of("winner")).Should(matchers.HaveCondition(programmed, "False", samplecrdv1.NetworkReasonInUse))
+		Consistently(w.Of("loser")).Should(Not(matchers.BeHeld()))
 		w.use(winner, "10.0.0.0/24")
-		Eventually(w.of("loser")).Should(beReady())
+		Eventually(w.Of("loser")).Should(matchers.BeReady())
 	})
 
 	It("wait for a range that another one is leaving, until it has left", func() {
 		w := onMemory()
-		moving := w.network("moving", "10.0.0.0/24")
-		Eventually(w.of("moving")).Should(beReady())
+		moving := w.Network("moving", "10.0.0.0/24")
+		Eventually(w.Of("moving")).Should(matchers.BeReady())
 		unblock := w.backend.Block()
-		w.change("moving", func(network *samplecrdv1.Network) { network.Spec.CIDR = "10.1.0.0/24" })
-		Eventually(w.of("moving")).Should(HaveField("Status.Subnets", HaveLen(2)))
-		w.network("waiting", "10.0.0.0/24")
-		Eventually(w.of("waiting")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
+		w.Change("moving", func(network *samplecrdv1.Network) { network.Spec.CIDR = "10.1.0.0/24" })
+		Eventually(w.Of("moving")).Should(HaveField("Status.Subnets", HaveLen(2)))
+		w.Network("waiting", "10.0.0.0/24")
+		Eventually(w.Of("waiting")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
 		unblock()
-		Eventually(w.of("moving")).Should(And(beReady(), HaveField("Status.Subnets", HaveLen(1))))
-		Eventually(w.of("waiting")).Should(beReady())
-		Expect(w.held()).To(ConsistOf(moving.UID, w.get("waiting").UID))
+		Eventually(w.Of("moving")).Should(And(matchers.BeReady(), HaveField("Status.Subnets", HaveLen(1))))
+		Eventually(w.Of("waiting")).Should(matchers.BeReady())
+		Expect(w.held()).To(ConsistOf(moving.UID, w.Get("waiting").UID))
 	})
 
 	It("take a range that another one has given up while it keeps the rest", func() {
 		w := onMemory()
-		w.network("keeps", "10.0.0.0/24", func(network *samplecrdv1.Network) {
+		w.Network("keeps", "10.0.0.0/24", func(network *samplecrdv1.Network) {
 			network.Spec.AdditionalSubnets = []samplecrdv1.SubnetSpec{{CIDR: "10.1.0.0/24"}}
 		})
-		Eventually(w.of("keeps")).Should(beReady())
-		w.network("waiting", "10.1.0.0/24")
-		Eventually(w.of("waiting")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
-		w.change("keeps", func(network *samplecrdv1.Network) { network.Spec.AdditionalSubnets = nil })
-		Eventually(w.of("keeps")).Should(And(beReady(), HaveField("Status.Subnets", HaveLen(1))))
-		Eventually(w.of("waiting")).Should(beReady())
+		Eventually(w.Of("keeps")).Should(matchers.BeReady())
+		w.Network("waiting", "10.1.0.0/24")
+		Eventually(w.Of("waiting")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
+		w.Change("keeps", func(network *samplecrdv1.Network) { network.Spec.AdditionalSubnets = nil })
+		Eventually(w.Of("keeps")).Should(And(matchers.BeReady(), HaveField("Status.Subnets", HaveLen(1))))
+		Eventually(w.Of("waiting")).Should(matchers.BeReady())
 	})
 
 	It("take a range that another one was about to claim when its spec changed", func() {
 		w := newWorld(bare)
 		meddled := make(chan struct{})
 		w.start(env.ManagerOptions{Controllers: true, Backends: env.Instead(w.backend), Client: beforeFirstPatch(func() {
-			w.change("fickle", func(network *samplecrdv1.Network) { network.Spec.CIDR = "nonsense" })
+			w.Change("fickle", func(network *samplecrdv1.Network) { network.Spec.CIDR = "nonsense" })
 			close(meddled)
 		})})
-		w.network("fickle", "10.0.0.0/24")
+		w.Network("fickle", "10.0.0.0/24")
 		Eventually(meddled).Should(BeClosed())
-		Eventually(w.of("fickle")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
-		w.network("other", "10.0.0.0/24")
-		Eventually(w.of("other")).Should(beReady())
+		Eventually(w.Of("fickle")).Should(beRefused(samplecrdv1.NetworkReasonInvalid, true))
+		w.Network("other", "10.0.0.0/24")
+		Eventually(w.Of("other")).Should(matchers.BeReady())
 	})
 
 	It("are none of each other's business in another class or namespace", func() {
 		w := onMemory()
-		other := newNamespace(w.Env)
-		w.network("a", "10.0.0.0/24")
-		w.network("b", "10.0.0.0/24", ofClass(w.newClass().Name))
-		elsewhere := w.draft("a", "10.0.0.0/24")
+		other := builders.NewPlace(w.Client, "spec-").Namespace
+		w.Network("a", "10.0.0.0/24")
+		w.Network("b", "10.0.0.0/24", builders.OfClass(w.newClass().Name))
+		elsewhere := w.Draft("a", "10.0.0.0/24")
 		elsewhere.Namespace = other
 		Expect(w.Client.Create(ctx, elsewhere)).To(Succeed())
 		DeferCleanup(func() {
 			Expect(w.Client.Delete(ctx, elsewhere)).To(Succeed())
 		})
-		Eventually(w.of("a")).Should(beReady())
-		Eventually(w.of("b")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		Eventually(w.Of("b")).Should(matchers.BeReady())
 		Eventually(func(g Gomega) {
 			g.Expect(w.Client.Get(ctx, client.ObjectKeyFromObject(elsewhere), elsewhere)).To(Succeed())
-			g.Expect(elsewhere).To(beReady())
+			g.Expect(elsewhere).To(matchers.BeReady())
 		}).Should(Succeed())
 	})
 
 	It("are named five at most to one that overlaps more", func() {
 		w := onMemory()
 		for i := range 7 {
-			w.network(fmt.Sprintf("small-%d", i), fmt.Sprintf("10.0.%d.0/24", i))
+			w.Network(fmt.Sprintf("small-%d", i), fmt.Sprintf("10.0.%d.0/24", i))
 		}
 		for i := range 7 {
-			Eventually(w.of(fmt.Sprintf("small-%d", i))).Should(beReady())
+			Eventually(w.Of(fmt.Sprintf("small-%d", i))).Should(matchers.BeReady())
 		}
-		w.network("large", "10.0.0.0/16")
-		Eventually(w.of("large")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
-		Expect(strings.Count(message(w.get("large"), ready), `Network "small-`)).To(Equal(5))
+		w.Network("large", "10.0.0.0/16")
+		Eventually(w.Of("large")).Should(beRefused(samplecrdv1.NetworkReasonOverlap, true))
+		Expect(strings.Count(matchers.Message(w.Get("large"), ready), `Network "small-`)).To(Equal(5))
 	})
 
 	It("never win both: twenty that come at once, in one second", func() {
@@ -181,7 +183,7 @@ var _ = Describe("Overlapping Networks of one class and namespace", func() {
 		seen := w.record()
 		w.race(func(i int) *samplecrdv1.Network {
 			// Later ones come first by name.
-			return w.draft(fmt.Sprintf("n-%02d", 20-i), "10.0.0.0/24")
+			return w.Draft(fmt.Sprintf("n-%02d", 20-i), "10.0.0.0/24")
 		})
 		w.onlyOneWon(seen)
 	})
@@ -190,7 +192,7 @@ var _ = Describe("Overlapping Networks of one class and namespace", func() {
 		w := onMemory()
 		seen := w.record()
 		w.race(func(i int) *samplecrdv1.Network {
-			return w.draft(fmt.Sprintf("n-%02d", i), "10.0.0.0/24", ofClass(""))
+			return w.Draft(fmt.Sprintf("n-%02d", i), "10.0.0.0/24", builders.OfClass(""))
 		})
 		settled()
 		w.newClass(isDefault)
@@ -236,13 +238,13 @@ func (w *world) race(draft func(i int) *samplecrdv1.Network) {
 func (w *world) onlyOneWon(seen *history) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		networks, err := w.list()
+		networks, err := w.List()
 		g.Expect(err).NotTo(HaveOccurred())
 		verdicts := map[string]int{}
 		for i := range networks {
-			verdicts[verdict(&networks[i])]++
+			verdicts[matchers.Verdict(&networks[i])]++
 		}
-		g.Expect(verdicts).To(Equal(map[string]int{current: 1, failed: len(networks) - 1}))
+		g.Expect(verdicts).To(Equal(map[string]int{matchers.Current: 1, matchers.Failed: len(networks) - 1}))
 	}).Should(Succeed())
 	winners := map[netip.Prefix]map[string]bool{}
 	for _, version := range seen.all() {

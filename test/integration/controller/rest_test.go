@@ -16,6 +16,7 @@ import (
 	"github.com/samplecrd/samplecrd/providers"
 	"github.com/samplecrd/samplecrd/providers/multus"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // counting is Multus, and counts what it writes.
@@ -49,20 +50,20 @@ func (w *world) many(count int) {
 		group.Go(func() {
 			defer GinkgoRecover()
 			for i := creator; i < count; i += creators {
-				w.network(fmt.Sprintf("n-%03d", i), fmt.Sprintf("10.%d.%d.0/24", i/256, i%256))
+				w.Network(fmt.Sprintf("n-%03d", i), fmt.Sprintf("10.%d.%d.0/24", i/256, i%256))
 			}
 		})
 	}
 	group.Wait()
 	Eventually(func(g Gomega) {
-		networks, err := w.list()
+		networks, err := w.List()
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(networks).To(HaveLen(count))
 		verdicts := map[string]int{}
 		for i := range networks {
-			verdicts[verdict(&networks[i])]++
+			verdicts[matchers.Verdict(&networks[i])]++
 		}
-		g.Expect(verdicts).To(Equal(map[string]int{current: count}))
+		g.Expect(verdicts).To(Equal(map[string]int{matchers.Current: count}))
 	}).WithTimeout(2 * time.Minute).WithPolling(250 * time.Millisecond).Should(Succeed())
 	settled()
 }

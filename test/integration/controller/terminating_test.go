@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // refusedCreates counts the NetworkAttachmentDefinitions that the API server
@@ -33,19 +34,19 @@ var _ = Describe("In a namespace that is being deleted", func() {
 		w.many(networks)
 		before, failures, passes := refusedCreates(Default, w), reconcileErrors(), reconciles()
 
-		Expect(w.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
+		Expect(w.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})).To(Succeed())
 		Eventually(func() bool {
-			probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
+			probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "probe"}}
 			return apierrors.HasStatusCause(w.Client.Create(ctx, probe, client.DryRunAll), corev1.NamespaceTerminatingCause)
 		}).Should(BeTrue())
 		// The children vanish first.
-		Expect(w.Client.DeleteAllOf(ctx, newNAD("", ""), client.InNamespace(w.namespace))).To(Succeed())
+		Expect(w.Client.DeleteAllOf(ctx, newNAD("", ""), client.InNamespace(w.Namespace))).To(Succeed())
 
 		Eventually(func(g Gomega) {
-			all, err := w.list()
+			all, err := w.List()
 			g.Expect(err).NotTo(HaveOccurred())
 			for i := range all {
-				g.Expect(&all[i]).To(haveCondition(programmed, metav1.ConditionFalse, samplecrdv1.NetworkReasonBackendUnavailable))
+				g.Expect(&all[i]).To(matchers.HaveCondition(programmed, metav1.ConditionFalse, samplecrdv1.NetworkReasonBackendUnavailable))
 			}
 		}).Should(Succeed())
 		settled()
@@ -55,8 +56,8 @@ var _ = Describe("In a namespace that is being deleted", func() {
 		Consistently(func(g Gomega) int { return refusedCreates(g, w) - before }).WithTimeout(3 * time.Second).Should(Equal(attempts))
 		Expect(reconcileErrors()).To(Equal(failures), "nothing to retry with back-off")
 
-		Expect(w.Client.DeleteAllOf(ctx, &samplecrdv1.Network{}, client.InNamespace(w.namespace))).To(Succeed())
-		Eventually(w.list).Should(BeEmpty())
+		Expect(w.Client.DeleteAllOf(ctx, &samplecrdv1.Network{}, client.InNamespace(w.Namespace))).To(Succeed())
+		Eventually(w.List).Should(BeEmpty())
 		Expect(reconcileErrors()).To(Equal(failures))
 	})
 })

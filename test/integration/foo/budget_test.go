@@ -9,6 +9,7 @@ import (
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 	"github.com/samplecrd/samplecrd/test/metrics"
 )
 
@@ -104,7 +105,7 @@ var _ = Describe("A manager that starts", func() {
 				w.foo(name, name)
 			}
 		}
-		Eventually(w.verdicts).Should(Equal(map[string]int{current: foos - 4, failed: 2, inProgress: 2}))
+		Eventually(w.verdicts).Should(Equal(map[string]int{matchers.Current: foos - 4, matchers.Failed: 2, matchers.InProgress: 2}))
 		stop()
 		settled()
 		w.stop()

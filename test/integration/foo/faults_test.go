@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 var (
@@ -110,7 +111,7 @@ var _ = Describe("An API server that fails", func() {
 				say("Deployment "+name+" cannot be written: "), HaveField("Status.DeploymentName", BeNil())))
 		}
 		Expect(w.get("internal")).To(say("etcdserver: leader changed"))
-		Expect(w.get(conflict)).To(WithTransform(verdict, Equal(inProgress)))
+		Expect(w.get(conflict)).To(WithTransform(matchers.Verdict, Equal(matchers.InProgress)))
 		Expect(w.deployments(Default)).To(BeEmpty())
 
 		heal()
@@ -155,7 +156,7 @@ var _ = Describe("An API server that fails", func() {
 		retried("delete")
 		for name := range answers {
 			Expect(w.deployment(name)).To(beOf(w.get("of-" + name)))
-			Expect(w.get("of-" + name)).To(And(speakOf("new-"+name), WithTransform(verdict, Equal(inProgress))))
+			Expect(w.get("of-" + name)).To(And(speakOf("new-"+name), WithTransform(matchers.Verdict, Equal(matchers.InProgress))))
 		}
 		for _, name := range faults() {
 			Expect(w.get("of-" + name)).To(And(beWaiting(samplev1alpha1.FooReasonBackendUnavailable),
@@ -179,7 +180,7 @@ var _ = Describe("An API server that fails", func() {
 		}
 		retried("apply")
 		for name := range answers {
-			Expect(w.get(name)).To(And(WithTransform(verdict, Equal(inProgress)), count(1, 1)), name)
+			Expect(w.get(name)).To(And(WithTransform(matchers.Verdict, Equal(matchers.InProgress)), count(1, 1)), name)
 		}
 		heal()
 		for name := range answers {
@@ -243,7 +244,7 @@ var _ = Describe("An API server that fails", func() {
 		for i := range foos {
 			w.foo(fmt.Sprintf("foo-%d", i), fmt.Sprintf("web-%d", i))
 		}
-		Eventually(w.verdicts).Should(Equal(map[string]int{current: foos}))
+		Eventually(w.verdicts).Should(Equal(map[string]int{matchers.Current: foos}))
 		settled()
 		Expect(w.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})).To(Succeed())
 		failures, applied, said := reconcileErrors(), p.count("apply")(), p.count("status")()

@@ -1,14 +1,12 @@
 package foo
 
 import (
-	"github.com/onsi/gomega/gcustom"
+	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	. "github.com/onsi/gomega"
-
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 const (
@@ -16,22 +14,11 @@ const (
 	stalled = samplev1alpha1.FooConditionStalled
 )
 
-const show = "Expected Foo {{.Actual.Name}} {{.To}} {{.Data}}, generation {{.Actual.Generation}}, status:\n{{format .Actual.Status}}"
-
-// haveCondition is true of a condition that speaks of the current generation.
-func haveCondition(kind string, status metav1.ConditionStatus, reason string) types.GomegaMatcher {
-	return gcustom.MakeMatcher(func(foo *samplev1alpha1.Foo) (bool, error) {
-		found := meta.FindStatusCondition(foo.Status.Conditions, kind)
-		return found != nil && found.Status == status && found.Reason == reason &&
-			found.ObservedGeneration == foo.Generation, nil
-	}).WithTemplate(show, "have "+kind+" "+string(status)+"/"+reason)
-}
-
 // beReady is true of a Foo whose current generation is done.
 func beReady() types.GomegaMatcher {
 	return And(
-		haveCondition(ready, metav1.ConditionTrue, samplev1alpha1.FooReasonReady),
-		WithTransform(verdict, Equal(current)),
+		matchers.HaveCondition(ready, metav1.ConditionTrue, samplev1alpha1.FooReasonReady),
+		WithTransform(matchers.Verdict, Equal(matchers.Current)),
 	)
 }
 
@@ -39,8 +26,8 @@ func beReady() types.GomegaMatcher {
 // itself.
 func beWaiting(reason string) types.GomegaMatcher {
 	return And(
-		haveCondition(ready, metav1.ConditionFalse, reason),
-		WithTransform(verdict, Equal(inProgress)),
+		matchers.HaveCondition(ready, metav1.ConditionFalse, reason),
+		WithTransform(matchers.Verdict, Equal(matchers.InProgress)),
 		haveNo(stalled),
 	)
 }
@@ -48,16 +35,14 @@ func beWaiting(reason string) types.GomegaMatcher {
 // beStalled is the whole truth about a Foo that waits for somebody to act.
 func beStalled(reason string) types.GomegaMatcher {
 	return And(
-		haveCondition(ready, metav1.ConditionFalse, reason),
-		haveCondition(stalled, metav1.ConditionTrue, reason),
-		WithTransform(verdict, Equal(failed)),
+		matchers.HaveCondition(ready, metav1.ConditionFalse, reason),
+		matchers.HaveCondition(stalled, metav1.ConditionTrue, reason),
+		WithTransform(matchers.Verdict, Equal(matchers.Failed)),
 	)
 }
 
 func haveNo(kind string) types.GomegaMatcher {
-	return gcustom.MakeMatcher(func(foo *samplev1alpha1.Foo) (bool, error) {
-		return meta.FindStatusCondition(foo.Status.Conditions, kind) == nil, nil
-	}).WithTemplate(show, "have no condition "+kind)
+	return Not(HaveField("Status.Conditions", ContainElement(HaveField("Type", kind))))
 }
 
 // say is true of a Foo whose Ready has a message that matches.
@@ -66,12 +51,7 @@ func say(message any) types.GomegaMatcher {
 	if !isMatcher {
 		matcher = ContainSubstring(message.(string))
 	}
-	return WithTransform(func(foo *samplev1alpha1.Foo) string {
-		if found := meta.FindStatusCondition(foo.Status.Conditions, ready); found != nil {
-			return found.Message
-		}
-		return ""
-	}, matcher)
+	return WithTransform(func(foo *samplev1alpha1.Foo) string { return matchers.Message(foo, ready) }, matcher)
 }
 
 // speakOf is true of a Foo whose status tells of this Deployment.
@@ -85,30 +65,4 @@ func count(replicas, available int32) types.GomegaMatcher {
 		HaveField("Status.Replicas", HaveValue(Equal(replicas))),
 		HaveField("Status.AvailableReplicas", HaveValue(Equal(available))),
 	)
-}
-
-// What a person's tools conclude from a status.
-const (
-	inProgress  = "in progress"
-	current     = "current"
-	failed      = "failed"
-	terminating = "terminating"
-)
-
-// verdict reads a status as kstatus does, which stands behind kubectl wait, Helm
-// and the GitOps tools: a stale observedGeneration beats every condition, and
-// Stalled counts only when it is True.
-func verdict(foo *samplev1alpha1.Foo) string {
-	conditions := foo.Status.Conditions
-	switch {
-	case foo.DeletionTimestamp != nil:
-		return terminating
-	case foo.Status.ObservedGeneration == nil || *foo.Status.ObservedGeneration != foo.Generation:
-		return inProgress
-	case meta.IsStatusConditionTrue(conditions, stalled):
-		return failed
-	case meta.IsStatusConditionTrue(conditions, ready):
-		return current
-	}
-	return inProgress
 }

@@ -11,6 +11,7 @@ import (
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // verdicts counts what a person's tools conclude about the Foos of the namespace.
@@ -24,7 +25,7 @@ func (w *world) verdicts(g Gomega) map[string]int {
 			found["unseen"]++
 			continue
 		}
-		found[verdict(&foos.Items[i])]++
+		found[matchers.Verdict(&foos.Items[i])]++
 	}
 	return found
 }
@@ -69,7 +70,7 @@ var _ = Describe("At rest", func() {
 		}
 		group.Wait()
 		Eventually(w.verdicts).WithTimeout(2 * time.Minute).WithPolling(250 * time.Millisecond).Should(Equal(map[string]int{
-			current: foos - blocked - waiting, failed: blocked, inProgress: waiting,
+			matchers.Current: foos - blocked - waiting, matchers.Failed: blocked, matchers.InProgress: waiting,
 		}))
 		stop()
 		settled()

@@ -7,6 +7,7 @@ import (
 
 	samplev1alpha1 "github.com/samplecrd/samplecrd/apis/samplecontroller/v1alpha1"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 var _ = Describe("A stored Foo", func() {
@@ -14,7 +15,7 @@ var _ = Describe("A stored Foo", func() {
 		w := newWorld(bare)
 		w.foo("a", "web")
 		Expect(w.get("a").Status).To(Equal(samplev1alpha1.FooStatus{ObservedGeneration: new(int64(-1))}))
-		Expect(verdict(w.get("a"))).To(Equal(inProgress))
+		Expect(matchers.Verdict(w.get("a"))).To(Equal(matchers.InProgress))
 		w.start(env.ManagerOptions{Controllers: true})
 		w.play()
 		Eventually(w.of("a")).Should(beReady())

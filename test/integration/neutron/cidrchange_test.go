@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 func cidr(to string) func(*samplecrdv1.Network) {
@@ -18,8 +19,8 @@ var _ = Describe("Another range", func() {
 		w := running()
 		network := w.ready("a", "10.1.0.0/24")
 		calls := w.tape.mark()
-		w.change("a", cidr("10.2.0.0/24"))
-		Eventually(w.of("a")).Should(beReady())
+		w.Change("a", cidr("10.2.0.0/24"))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		Expect(w.tape.writes(calls)).To(Equal([]string{"POST subnets 201", "DELETE subnets/{id} 204"}))
 		_, subnet := w.real(network)
 		Expect(subnet).To(HaveKeyWithValue("cidr", "10.2.0.0/24"))
@@ -30,14 +31,14 @@ var _ = Describe("Another range", func() {
 		network := w.ready("a", "10.1.0.0/24")
 		held, old := w.real(network)
 		port := member.port(held.id(), old.id(), "compute:nova")
-		w.change("a", cidr("10.2.0.0/24"))
-		Eventually(w.of("a")).Should(beUnready(samplecrdv1.NetworkReasonDraining, ContainSubstring(port), ContainSubstring("10.1.0.0/24")))
-		Expect(w.get("a").Status.Subnets).To(ConsistOf(
+		w.Change("a", cidr("10.2.0.0/24"))
+		Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonDraining, ContainSubstring(port), ContainSubstring("10.1.0.0/24")))
+		Expect(w.Get("a").Status.Subnets).To(ConsistOf(
 			And(HaveField("CIDR", "10.2.0.0/24"), HaveField("State", samplecrdv1.SubnetActive)),
 			And(HaveField("CIDR", "10.1.0.0/24"), HaveField("State", samplecrdv1.SubnetDraining), HaveField("ProviderID", HaveValue(Equal(old.id()))),
 				HaveField("Users", ConsistOf(ContainSubstring(port)))),
 		))
-		Expect(w.get("a")).NotTo(beStalled())
+		Expect(w.Get("a")).NotTo(beStalled())
 		_, subnets := made(member, network)
 		Expect(subnets).To(HaveLen(2))
 		at := slices.IndexFunc(subnets, func(s object) bool { return s.text("cidr") == "10.2.0.0/24" })
@@ -45,7 +46,7 @@ var _ = Describe("Another range", func() {
 
 		member.remove("ports", port)
 		w.touch("a")
-		Eventually(w.of("a")).Should(And(beReady(), HaveField("Status.Subnets", ConsistOf(HaveField("CIDR", "10.2.0.0/24")))))
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), HaveField("Status.Subnets", ConsistOf(HaveField("CIDR", "10.2.0.0/24")))))
 		_, subnet := w.real(network)
 		Expect(subnet.id()).To(Equal(subnets[at].id()), "the new one is still the same")
 	})
@@ -56,13 +57,13 @@ var _ = Describe("Another range", func() {
 		held, old := w.real(network)
 		port := member.port(held.id(), old.id(), "")
 		calls := w.tape.mark()
-		w.change("a", cidr("10.3.0.0/23"))
-		Eventually(w.of("a")).Should(beUnready(samplecrdv1.NetworkReasonInUse, ContainSubstring(port), ContainSubstring("10.3.0.0/24")))
+		w.Change("a", cidr("10.3.0.0/23"))
+		Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonInUse, ContainSubstring(port), ContainSubstring("10.3.0.0/24")))
 		Expect(w.tape.writes(calls)).To(BeEmpty())
 
 		member.remove("ports", port)
 		w.touch("a")
-		Eventually(w.of("a")).Should(And(beReady(), HaveField("Status.Subnets", ConsistOf(HaveField("CIDR", "10.3.0.0/23")))))
+		Eventually(w.Of("a")).Should(And(matchers.BeReady(), HaveField("Status.Subnets", ConsistOf(HaveField("CIDR", "10.3.0.0/23")))))
 		Expect(w.tape.writes(calls)).To(Equal([]string{"DELETE subnets/{id} 204", "POST subnets 201"}))
 		_, subnet := w.real(network)
 		Expect(subnet).To(HaveKeyWithValue("cidr", "10.3.0.0/23"))

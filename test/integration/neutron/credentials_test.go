@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/builders"
+	"github.com/samplecrd/samplecrd/test/matchers"
 	"github.com/samplecrd/samplecrd/test/openstack"
 )
 
@@ -40,13 +42,13 @@ var _ = Describe("Credentials", func() {
 		w := running()
 		network := w.ready("a", "10.1.0.0/24")
 		w.removeSecret(secretName)
-		w.remove("a")
-		Eventually(w.of("a")).Should(And(beHeld(), beUnready(samplecrdv1.NetworkReasonCredentialsMissing, ContainSubstring(secretName))))
-		Consistently(w.of("a")).WithTimeout(15 * time.Second).Should(beHeld())
+		w.Remove("a")
+		Eventually(w.Of("a")).Should(And(matchers.BeHeld(), beUnready(samplecrdv1.NetworkReasonCredentialsMissing, ContainSubstring(secretName))))
+		Consistently(w.Of("a")).WithTimeout(15 * time.Second).Should(matchers.BeHeld())
 		networks, _ := made(member, network)
 		Expect(networks).To(HaveLen(1))
 		w.putSecret(secretName, credentials)
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Gone("a")).Should(BeTrue())
 		networks, subnets := made(member, network)
 		Expect(networks).To(BeEmpty())
 		Expect(subnets).To(BeEmpty())
@@ -87,16 +89,16 @@ var _ = Describe("Credentials", func() {
 			}
 			w.putSecret(tc.name, tc.clouds, change)
 			class := w.newClass(of(tc.name, openstack.Member))
-			w.network(tc.name, "10.1."+string(rune('0'+i))+".0/24", ofClass(class))
+			w.Network(tc.name, "10.1."+string(rune('0'+i))+".0/24", builders.OfClass(class))
 		}
 		for _, tc := range bad {
-			Eventually(w.of(tc.name)).Should(And(beUnready(samplecrdv1.NetworkReasonCredentialsMissing, containAll(tc.said)), Not(beStalled())))
+			Eventually(w.Of(tc.name)).Should(And(beUnready(samplecrdv1.NetworkReasonCredentialsMissing, matchers.ContainAll(tc.said)), Not(beStalled())))
 		}
 		for _, tc := range bad {
 			w.putSecret(tc.name, credentials)
 		}
 		for _, tc := range bad {
-			Eventually(w.of(tc.name)).Should(beReady())
+			Eventually(w.Of(tc.name)).Should(matchers.BeReady())
 		}
 	})
 
@@ -104,11 +106,11 @@ var _ = Describe("Credentials", func() {
 		w := running()
 		w.ready("a", "10.1.0.0/24")
 		w.putSecret(secretName, cloudsWith(func(_, auth map[string]any) { auth["password"] = wrongPassword }))
-		w.change("a", gateway("10.1.0.9"))
-		Eventually(w.of("a")).Should(beUnready(samplecrdv1.NetworkReasonCredentialsMissing, ContainSubstring("401")))
+		w.Change("a", builders.Gateway("10.1.0.9"))
+		Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonCredentialsMissing, ContainSubstring("401")))
 		w.putSecret(secretName, credentials)
-		Eventually(w.of("a")).Should(beReady())
-		_, subnet := w.real(w.get("a"))
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		_, subnet := w.real(w.Get("a"))
 		Expect(subnet).To(HaveKeyWithValue("gateway_ip", "10.1.0.9"))
 	})
 
@@ -128,14 +130,14 @@ var _ = Describe("Credentials", func() {
 		w := newWorld()
 		w.start()
 		w.putSecret("tls", clouds)
-		w.class = w.newClass(of("tls", openstack.Member))
-		w.network("a", "10.1.0.0/24")
-		Eventually(w.of("a")).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable, ContainSubstring("certificate")))
+		w.Class = w.newClass(of("tls", openstack.Member))
+		w.Network("a", "10.1.0.0/24")
+		Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable, ContainSubstring("certificate")))
 		w.putSecret("tls", clouds, func(secret *corev1.Secret) {
 			secret.Data["cacert"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 		})
-		Eventually(w.of("a")).Should(beReady())
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 	})
 })

@@ -9,7 +9,9 @@ import (
 	. "github.com/onsi/gomega"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/builders"
 	"github.com/samplecrd/samplecrd/test/faults"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 var _ = Describe("The deletion of a Network", func() {
@@ -23,22 +25,22 @@ var _ = Describe("The deletion of a Network", func() {
 			others = append(others, member.port(held.id(), subnet.id(), ""))
 		}
 		calls := w.tape.mark()
-		w.remove("a")
-		Eventually(w.of("a")).Should(beUnready(samplecrdv1.NetworkReasonInUse, ContainSubstring("and others")))
-		said := message(w.get("a"))
+		w.Remove("a")
+		Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonInUse, ContainSubstring("and others")))
+		said := message(w.Get("a"))
 		Expect(strings.Count(said, "port ")).To(Equal(10), said)
 		for _, port := range others {
 			member.remove("ports", port)
 		}
 		w.touch("a")
-		Eventually(w.of("a")).Should(beUnready(samplecrdv1.NetworkReasonInUse, HaveSuffix("Still used by port "+last+" (compute:nova)")))
-		Expect(w.get("a")).To(And(beHeld(), Not(beStalled())))
+		Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonInUse, HaveSuffix("Still used by port "+last+" (compute:nova)")))
+		Expect(w.Get("a")).To(And(matchers.BeHeld(), Not(beStalled())))
 		Expect(w.tape.writes(calls)).To(BeEmpty())
 		Expect(member.find("ports", "network_id", held.id())).To(ConsistOf(HaveKeyWithValue("id", last)))
 
 		member.remove("ports", last)
 		since := time.Now()
-		Eventually(w.gone("a")).WithTimeout(72 * time.Second * 5 / 4).Should(BeTrue())
+		Eventually(w.Gone("a")).WithTimeout(72 * time.Second * 5 / 4).Should(BeTrue())
 		AddReportEntry("Gone after its last port", time.Since(since).String())
 		networks, subnets := made(member, network)
 		Expect(networks).To(BeEmpty())
@@ -51,19 +53,19 @@ var _ = Describe("The deletion of a Network", func() {
 		w.faults.Add(faults.Rule{Method: http.MethodDelete, Path: "/networks/", Times: 3},
 			faults.Failure(http.StatusConflict, "NetworkInUse", "Unable to complete operation on network. There are one or more ports still in use on the network."))
 		calls := w.tape.mark()
-		w.remove("a")
+		w.Remove("a")
 		for tries := 1; tries <= 3; tries++ {
 			Eventually(w.tape.count(calls, "DELETE networks/{id} 409")).Should(Equal(tries))
-			Eventually(w.of("a")).Should(beUnready(samplecrdv1.NetworkReasonInUse))
+			Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonInUse))
 			w.settled()
 			Consistently(w.tape.count(calls, "DELETE networks/{id} 409")).Should(Equal(tries), "no hot loop")
 			w.touch("a")
 		}
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.tape.writes(calls)).To(Equal([]string{
 			"DELETE subnets/{id} 204", "DELETE networks/{id} 409", "DELETE networks/{id} 409", "DELETE networks/{id} 409", "DELETE networks/{id} 204",
 		}))
-		Expect(w.events("a")(Default)).To(ConsistOf(HavePrefix("Normal Ready"), HavePrefix("Warning InUse")))
+		Expect(w.Events("a")(Default)).To(ConsistOf(HavePrefix("Normal Ready"), HavePrefix("Warning InUse")))
 	})
 
 	It("takes for done what somebody else has removed", func() {
@@ -76,19 +78,19 @@ var _ = Describe("The deletion of a Network", func() {
 			return next.RoundTrip(request)
 		})
 		calls := w.tape.mark()
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(w.tape.writes(calls)).To(Equal([]string{"DELETE subnets/{id} 404", "DELETE networks/{id} 404"}))
 	})
 
 	It("leaves the network behind with Retain, with no mark on it", func() {
 		w := running()
-		network := w.ready("a", "10.1.0.0/24", retained)
+		network := w.ready("a", "10.1.0.0/24", builders.Retained)
 		held, subnet := w.real(network)
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(member.find("networks", "id", held.id())).To(ConsistOf(
-			And(HaveKeyWithValue("description", ""), HaveKeyWithValue("name", w.namespace+"/a"))))
+			And(HaveKeyWithValue("description", ""), HaveKeyWithValue("name", w.Namespace+"/a"))))
 		Expect(member.find("subnets", "network_id", held.id())).To(ConsistOf(
 			And(HaveKeyWithValue("description", ""), HaveKeyWithValue("id", subnet.id()), HaveKeyWithValue("cidr", "10.1.0.0/24"))))
 	})
@@ -98,11 +100,11 @@ var _ = Describe("The deletion of a Network", func() {
 		network := w.ready("a", "10.1.0.0/24")
 		held, _ := w.real(network)
 		w.faults.Add(faults.Rule{}, faults.Refused())
-		w.remove("a")
-		Eventually(w.of("a")).Should(And(beHeld(), beUnready(samplecrdv1.NetworkReasonBackendUnavailable)))
-		Consistently(w.gone("a")).Should(BeFalse())
-		w.change("a", retained)
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Of("a")).Should(And(matchers.BeHeld(), beUnready(samplecrdv1.NetworkReasonBackendUnavailable)))
+		Consistently(w.Gone("a")).Should(BeFalse())
+		w.Change("a", builders.Retained)
+		Eventually(w.Gone("a")).Should(BeTrue())
 		Expect(member.find("networks", "id", held.id())).To(HaveLen(1))
 		Expect(w.tape.count(0, "DELETE networks")()).To(BeZero())
 	})

@@ -1,18 +1,16 @@
 package neutron
 
 import (
-	"bytes"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
-	gopher "github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/config"
-	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/samplecrd/samplecrd/test/openstack"
 )
 
 // object is what the OpenStack API says of a thing.
@@ -33,14 +31,9 @@ type eye struct {
 
 func newEye(cloud string) *eye {
 	GinkgoHelper()
-	auth, endpoint, tls, err := clouds.Parse(clouds.WithCloudName(cloud), clouds.WithCloudsYAML(bytes.NewReader(credentials)))
+	network, err := openstack.Client(ctx, credentials, cloud)
 	Expect(err).NotTo(HaveOccurred())
-	auth.AllowReauth = true
-	authenticated, err := config.NewProviderClient(ctx, auth, config.WithTLSConfig(tls))
-	Expect(err).NotTo(HaveOccurred())
-	network, err := gopher.NewNetworkV2(authenticated, endpoint)
-	Expect(err).NotTo(HaveOccurred())
-	project, err := authenticated.GetAuthResult().(tokens.CreateResult).ExtractProject()
+	project, err := network.GetAuthResult().(tokens.CreateResult).ExtractProject()
 	Expect(err).NotTo(HaveOccurred())
 	return &eye{network, project.ID}
 }

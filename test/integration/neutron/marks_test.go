@@ -18,6 +18,7 @@ import (
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/test/env"
 	"github.com/samplecrd/samplecrd/test/faults"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // orphans gives what the manager's metric says.
@@ -62,16 +63,16 @@ var _ = Describe("The mark on a network", func() {
 		w := running()
 		var strangers []object
 		for range 2 {
-			strangers = append(strangers, member.create("networks", object{"name": w.namespace + "/a"}))
+			strangers = append(strangers, member.create("networks", object{"name": w.Namespace + "/a"}))
 		}
 		network := w.ready("a", "10.1.0.0/24")
 		held, _ := w.real(network)
-		Expect(member.find("networks", "name", w.namespace+"/a")).To(HaveLen(3))
+		Expect(member.find("networks", "name", w.Namespace+"/a")).To(HaveLen(3))
 		for _, stranger := range strangers {
 			Expect(held.id()).NotTo(Equal(stranger.id()))
 		}
-		w.remove("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		w.Remove("a")
+		Eventually(w.Gone("a")).Should(BeTrue())
 		for _, stranger := range strangers {
 			Expect(member.find("networks", "id", stranger.id())).To(ConsistOf(HaveKeyWithValue("revision_number", stranger["revision_number"])))
 		}
@@ -81,36 +82,36 @@ var _ = Describe("The mark on a network", func() {
 		w := running(swept)
 		network := w.ready("a", "10.1.0.0/24")
 		held, _ := w.real(network)
-		double := member.create("networks", object{"name": w.namespace + "/double", "description": held.text("description")})
-		Eventually(w.of("a")).Should(And(beUnready(samplecrdv1.NetworkReasonAmbiguous, ContainSubstring(held.id()), ContainSubstring(double.id())), beStalled()))
-		w.remove("a")
-		Consistently(w.of("a")).WithTimeout(5 * time.Second).Should(beHeld())
+		double := member.create("networks", object{"name": w.Namespace + "/double", "description": held.text("description")})
+		Eventually(w.Of("a")).Should(And(beUnready(samplecrdv1.NetworkReasonAmbiguous, ContainSubstring(held.id()), ContainSubstring(double.id())), beStalled()))
+		w.Remove("a")
+		Consistently(w.Of("a")).WithTimeout(5 * time.Second).Should(matchers.BeHeld())
 		Expect(slices.ContainsFunc(w.tape.writes(0), func(call string) bool { return call[:6] == "DELETE" })).To(BeFalse())
 		networks, subnets := made(member, network)
 		Expect(networks).To(HaveLen(2))
 		Expect(subnets).To(HaveLen(1))
 		member.remove("networks", double.id())
 		w.touch("a")
-		Eventually(w.gone("a")).Should(BeTrue())
+		Eventually(w.Gone("a")).Should(BeTrue())
 	})
 
 	DescribeTable("PR-12: finds the network again that the status could not tell of", func(failures int64, restart bool) {
 		w := newWorld()
 		store := &forgetful{}
 		w.start(func(options *env.ManagerOptions) { options.Client = store.client })
-		w.class = w.newClass()
+		w.Class = w.newClass()
 		store.left.Store(failures)
-		network := w.network("a", "10.1.0.0/24")
+		network := w.Network("a", "10.1.0.0/24")
 		if restart {
 			Eventually(w.tape.count(0, "POST subnets 201")).Should(Equal(1))
 			w.stop()
-			Expect(w.get("a").Status.ProviderID).To(BeNil())
+			Expect(w.Get("a").Status.ProviderID).To(BeNil())
 			w.start()
 		}
-		Eventually(w.of("a")).Should(beReady())
+		Eventually(w.Of("a")).Should(matchers.BeReady())
 		held, subnet := w.real(network)
-		Expect(w.get("a").Status.ProviderID).To(HaveValue(Equal(held.id())))
-		Expect(w.get("a").Status.Subnets).To(ConsistOf(HaveField("ProviderID", HaveValue(Equal(subnet.id())))))
+		Expect(w.Get("a").Status.ProviderID).To(HaveValue(Equal(held.id())))
+		Expect(w.Get("a").Status.Subnets).To(ConsistOf(HaveField("ProviderID", HaveValue(Equal(subnet.id())))))
 		Expect(w.tape.writes(0)).To(Equal([]string{"POST networks 201", "POST subnets 201"}))
 		if !restart {
 			Expect(store.left.Load()).To(BeNumerically("<", 0))
@@ -127,10 +128,10 @@ var _ = Describe("The mark on a network", func() {
 		for _, thing := range []object{left, leftSubnet} {
 			w.faults.Add(faults.Rule{Method: http.MethodDelete, Path: thing.id()}, faults.Failure(http.StatusInternalServerError, "HTTPInternalServerError", "no"))
 		}
-		w.remove("pr-21")
-		Eventually(w.of("pr-21")).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable))
-		w.change("pr-21", func(network *samplecrdv1.Network) { network.Finalizers = nil })
-		Eventually(w.gone("pr-21")).Should(BeTrue())
+		w.Remove("pr-21")
+		Eventually(w.Of("pr-21")).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable))
+		w.Change("pr-21", func(network *samplecrdv1.Network) { network.Finalizers = nil })
+		Eventually(w.Gone("pr-21")).Should(BeTrue())
 
 		after := w.ready("pr-21", "10.2.0.0/24")
 		held, subnet := w.real(after)

@@ -13,6 +13,8 @@ import (
 	. "github.com/onsi/gomega"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/builders"
+	"github.com/samplecrd/samplecrd/test/matchers"
 	"github.com/samplecrd/samplecrd/test/openstack"
 )
 
@@ -76,17 +78,17 @@ var _ = Describe("A cloud", Label("outage"), func() {
 		during := w.many("during", 2, count/2)
 		changed, deleted := before[:count/10], before[count/10:count/5]
 		for i, name := range changed {
-			w.change(name, gateway(fmt.Sprintf("10.1.%d.9", i)))
+			w.Change(name, builders.Gateway(fmt.Sprintf("10.1.%d.9", i)))
 		}
 		for _, name := range deleted {
-			w.remove(name)
+			w.Remove(name)
 		}
 		for _, name := range slices.Concat(during, changed, deleted) {
-			Eventually(w.of(name)).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable))
+			Eventually(w.Of(name)).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable))
 		}
 		time.Sleep(time.Until(stopped.Add(away)))
 		for _, name := range before[count/5:] {
-			Expect(w.get(name)).To(beReady(), "nothing is the matter with it")
+			Expect(w.Get(name)).To(matchers.BeReady(), "nothing is the matter with it")
 		}
 		// After five tries in a row that failed.
 		gaps := w.tape.gaps(stopped, 5)
@@ -100,7 +102,7 @@ var _ = Describe("A cloud", Label("outage"), func() {
 		all := slices.Concat(during, changed, before[count/5:])
 		Eventually(w.unready(all)).WithTimeout(well).Should(BeEmpty())
 		for _, name := range deleted {
-			Eventually(w.gone(name)).WithTimeout(max(0, time.Until(back.Add(well)))).Should(BeTrue())
+			Eventually(w.Gone(name)).WithTimeout(max(0, time.Until(back.Add(well)))).Should(BeTrue())
 		}
 		idle := w.tape.idle(back, time.Now())
 		AddReportEntry("Outage", map[string]any{
@@ -108,11 +110,11 @@ var _ = Describe("A cloud", Label("outage"), func() {
 		})
 		// The rest is what Neutron itself takes, which on a loaded machine is much.
 		Expect(idle).To(BeNumerically("<", 30*time.Second))
-		for _, version := range told.versions(w.namespace) {
+		for _, version := range told.versions(w.Namespace) {
 			Expect(&version).NotTo(beStalled())
 		}
 		// Pending is one whose request went down with Neutron, or got lost in its start.
-		Expect(told.reasons(w.namespace)).To(Or(
+		Expect(told.reasons(w.Namespace)).To(Or(
 			ConsistOf(samplecrdv1.NetworkReasonBackendUnavailable),
 			ConsistOf(samplecrdv1.NetworkReasonBackendUnavailable, samplecrdv1.NetworkReasonPending)))
 	})
@@ -127,7 +129,7 @@ var _ = Describe("A cloud", Label("outage"), func() {
 		w.putSecret("hanging", cloudsWith(authURL("http://"+listener.Addr().String()+"/v3")))
 		hanging := w.newClass(of("hanging", openstack.Member))
 		const count = 20
-		stuck := w.many("stuck", 1, count, ofClass(hanging))
+		stuck := w.many("stuck", 1, count, builders.OfClass(hanging))
 		// Whoever can be stuck is, by now.
 		time.Sleep(3 * time.Second)
 		begun := time.Now()
@@ -135,7 +137,7 @@ var _ = Describe("A cloud", Label("outage"), func() {
 		// Less than one call to the other cloud takes.
 		Eventually(w.unready(good)).WithTimeout(25 * time.Second).Should(BeEmpty())
 		AddReportEntry("Beside a cloud that hangs", map[string]any{"Networks": len(good), "Ready after": time.Since(begun).String()})
-		Eventually(w.of(stuck[0])).WithTimeout(2 * time.Minute).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable, ContainSubstring("no answer in time")))
+		Eventually(w.Of(stuck[0])).WithTimeout(2 * time.Minute).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable, ContainSubstring("no answer in time")))
 
 		w.putSecret("hanging", credentials)
 		hang()

@@ -12,12 +12,13 @@ import (
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/test/env"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // kubectl is what a person types. It has to succeed.
 func (w *world) kubectl(stdin string, arguments ...string) {
 	GinkgoHelper()
-	result, err := cluster.Kubectl(stdin, append([]string{"--namespace", w.namespace}, arguments...)...)
+	result, err := cluster.Kubectl(stdin, append([]string{"--namespace", w.Namespace}, arguments...)...)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(result.ExitCode).To(BeZero(), result.Stderr)
 }
@@ -65,10 +66,10 @@ var _ = Describe("The walk that this project began with", func() {
 
 		calls := w.tape.mark()
 		w.kubectl("", "apply", "-f", env.Path("config", "samples", "example-network.yaml"))
-		Eventually(w.of(name)).Should(beReady())
-		created := w.get(name)
+		Eventually(w.Of(name)).Should(matchers.BeReady())
+		created := w.Get(name)
 		network, subnet := w.real(created)
-		Expect(network).To(And(HaveKeyWithValue("name", w.namespace+"/"+name), HaveKeyWithValue("project_id", member.project)))
+		Expect(network).To(And(HaveKeyWithValue("name", w.Namespace+"/"+name), HaveKeyWithValue("project_id", member.project)))
 		Expect(subnet).To(And(HaveKeyWithValue("cidr", "192.168.0.0/16"), HaveKeyWithValue("gateway_ip", "192.168.0.1")))
 		Expect(created.Status.ProviderID).To(HaveValue(Equal(network.id())))
 		Expect(created.Status.Subnets).To(ConsistOf(samplecrdv1.SubnetStatus{
@@ -79,7 +80,7 @@ var _ = Describe("The walk that this project began with", func() {
 
 		update := w.tape.mark()
 		w.kubectl("", "apply", "-f", env.Path("config", "samples", "example-network-updated.yaml"))
-		Eventually(w.of(name)).Should(beReady())
+		Eventually(w.Of(name)).Should(matchers.BeReady())
 		Expect(w.tape.writes(update)).To(Equal([]string{"PUT subnets/{id} 200"}))
 		last := w.tape.since(update)
 		Expect(fieldsOf(last[len(last)-1], "subnet")).To(Equal([]string{"allocation_pools", "gateway_ip"}))
@@ -87,12 +88,12 @@ var _ = Describe("The walk that this project began with", func() {
 		Expect(differing(network, networkNow)).To(BeEmpty())
 		Expect(differing(subnet, subnetNow)).To(Equal([]string{"allocation_pools", "gateway_ip"}))
 		Expect(subnetNow).To(And(HaveKeyWithValue("id", subnet.id()), HaveKeyWithValue("gateway_ip", "192.168.1.1")))
-		Expect(w.get(name).Status.Subnets).To(ConsistOf(And(
+		Expect(w.Get(name).Status.Subnets).To(ConsistOf(And(
 			HaveField("CIDR", "192.168.0.0/16"), HaveField("Gateway", HaveValue(Equal("192.168.1.1"))), HaveField("ProviderID", HaveValue(Equal(subnet.id()))))))
 
 		deletion := w.tape.mark()
 		w.kubectl("", "delete", "-f", env.Path("config", "samples", "example-network.yaml"))
-		Expect(w.gone(name)()).To(BeTrue())
+		Expect(w.Gone(name)()).To(BeTrue())
 		networks, subnets := made(member, created)
 		Expect(networks).To(BeEmpty())
 		Expect(subnets).To(BeEmpty())
@@ -105,7 +106,7 @@ var _ = Describe("The walk that this project began with", func() {
 	It("carries all that a manifest can say, and what changes of it", func() {
 		w := running()
 		manifest := func(rest string) string {
-			return `{apiVersion: samplecrd.k8s.io/v1, kind: Network, metadata: {name: full}, spec: {networkClassName: ` + w.class + `, ` + rest + `}}`
+			return `{apiVersion: samplecrd.k8s.io/v1, kind: Network, metadata: {name: full}, spec: {networkClassName: ` + w.Class + `, ` + rest + `}}`
 		}
 		const before = `cidr: 10.30.0.0/20, gateway: 10.30.0.1, mtu: 1400, dhcp: Disabled, dnsServers: [10.30.0.53, 10.30.0.54],
 			allocationPools: [{start: 10.30.1.0, end: 10.30.3.255}, {start: 10.30.8.10, end: 10.30.8.99}],
@@ -113,10 +114,10 @@ var _ = Describe("The walk that this project began with", func() {
 			additionalSubnets: [{cidr: "2001:db8:30::/64", dnsServers: ["2001:db8:30::53"], dhcp: Enabled,
 				allocationPools: [{start: "2001:db8:30::1000", end: "2001:db8:30::1fff"}]}]`
 		w.kubectl(manifest(before), "apply", "-f", "-")
-		Eventually(w.of("full")).Should(beReady())
+		Eventually(w.Of("full")).Should(matchers.BeReady())
 		pool := func(start, end string) any { return map[string]any{"start": start, "end": end} }
 		look := func() (network, four, six object) {
-			networks, subnets := made(member, w.get("full"))
+			networks, subnets := made(member, w.Get("full"))
 			Expect(networks).To(HaveLen(1))
 			Expect(subnets).To(HaveLen(2))
 			slices.SortFunc(subnets, func(a, b object) int { return strings.Compare(a.text("cidr"), b.text("cidr")) })
@@ -138,7 +139,7 @@ var _ = Describe("The walk that this project began with", func() {
 			routes: [{destination: 172.16.0.0/12, nextHop: 10.30.0.253}],
 			additionalSubnets: [{cidr: "2001:db8:30::/64", gateway: "2001:db8:30::2", dhcp: Enabled}]`
 		w.kubectl(manifest(after), "apply", "-f", "-")
-		Eventually(w.of("full")).Should(beReady())
+		Eventually(w.Of("full")).Should(matchers.BeReady())
 		Expect(w.tape.writes(calls)).To(ConsistOf("PUT networks/{id} 200", "PUT subnets/{id} 200", "PUT subnets/{id} 200"))
 		networkNow, fourNow, sixNow := look()
 		Expect(differing(network, networkNow)).To(Equal([]string{"mtu"}))

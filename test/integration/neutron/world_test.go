@@ -18,6 +18,7 @@ import (
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
 	"github.com/samplecrd/samplecrd/providers"
 	"github.com/samplecrd/samplecrd/providers/neutron"
+	"github.com/samplecrd/samplecrd/test/builders"
 	"github.com/samplecrd/samplecrd/test/env"
 	"github.com/samplecrd/samplecrd/test/faults"
 	"github.com/samplecrd/samplecrd/test/openstack"
@@ -29,9 +30,7 @@ const secretName = "clouds"
 // world is what one spec sees: a namespace, which is the manager's own too, with the
 // Secret of all clouds, and the one manager that runs.
 type world struct {
-	namespace string
-	// class is what network gives to every Network.
-	class string
+	builders.Place
 	// provider is that of the manager that runs.
 	provider *neutron.Provider
 	tape     *tape
@@ -44,11 +43,11 @@ type world struct {
 // newWorld makes all but manager and class. Everything goes with the spec.
 func newWorld() *world {
 	GinkgoHelper()
-	w := &world{namespace: newNamespace(), tape: &tape{}, faults: faults.New(nil), stop: func() {}}
+	w := &world{Place: builders.NewPlace(cluster.Client, "neutron-"), tape: &tape{}, faults: faults.New(nil), stop: func() {}}
 	w.putSecret(secretName, credentials)
 	DeferCleanup(func() {
 		for _, e := range []*eye{member, other} {
-			e.tidy(w.namespace + "/")
+			e.tidy(w.Namespace + "/")
 		}
 	})
 	DeferCleanup(func() { w.stop() })
@@ -62,15 +61,8 @@ func running(changes ...func(*samplecrdv1.NetworkClass)) *world {
 	GinkgoHelper()
 	w := newWorld()
 	w.start()
-	w.class = w.newClass(changes...)
+	w.Class = w.newClass(changes...)
 	return w
-}
-
-func newNamespace() string {
-	GinkgoHelper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "neutron-"}}
-	Expect(cluster.Client.Create(ctx, namespace)).To(Succeed())
-	return namespace.Name
 }
 
 // start runs a manager with all that the binary has.
@@ -87,7 +79,7 @@ func (w *world) start(changes ...func(*env.ManagerOptions)) {
 
 func (w *world) backends(mgr ctrl.Manager) map[samplecrdv1.ProviderType]providers.Provider {
 	w.provider = neutron.New(neutron.Options{
-		Live: mgr.GetAPIReader(), Cached: mgr.GetClient(), Namespace: w.namespace, Settle: 2 * time.Second,
+		Live: mgr.GetAPIReader(), Cached: mgr.GetClient(), Namespace: w.Namespace, Settle: 2 * time.Second,
 		Transport: func(inner httpTransport) httpTransport { return w.tape.over(w.faults.Over(inner)) },
 	})
 	Expect(mgr.Add(w.provider)).To(Succeed())
@@ -99,7 +91,7 @@ func (w *world) backends(mgr ctrl.Manager) map[samplecrdv1.ProviderType]provider
 // putSecret makes a Secret with that clouds.yaml, or changes it.
 func (w *world) putSecret(name string, clouds []byte, changes ...func(*corev1.Secret)) {
 	GinkgoHelper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 	_, err := controllerutil.CreateOrUpdate(ctx, cluster.Client, secret, func() error {
 		secret.Data = map[string][]byte{"clouds.yaml": clouds}
 		for _, change := range changes {
@@ -112,7 +104,7 @@ func (w *world) putSecret(name string, clouds []byte, changes ...func(*corev1.Se
 
 func (w *world) removeSecret(name string) {
 	GinkgoHelper()
-	Expect(cluster.Client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}})).To(Succeed())
+	Expect(cluster.Client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}})).To(Succeed())
 }
 
 // newClass makes a class that goes with the spec, and waits until the manager knows it.
@@ -157,17 +149,17 @@ func (w *world) clearNetworks() {
 	w.faults.Clear()
 	w.putSecret(secretName, credentials)
 	for _, network := range member.find("networks", "fields", "id", "fields", "name", "project_id", member.project) {
-		if name := network.text("name"); len(name) > len(w.namespace) && name[:len(w.namespace)] == w.namespace {
+		if name := network.text("name"); len(name) > len(w.Namespace) && name[:len(w.Namespace)] == w.Namespace {
 			member.removePorts(network.id())
 		}
 	}
-	Expect(cluster.Client.DeleteAllOf(ctx, &samplecrdv1.Network{}, client.InNamespace(w.namespace))).To(Succeed())
-	gone := InterceptGomegaFailure(func() { Eventually(w.list).WithTimeout(5 * time.Minute).Should(BeEmpty()) })
+	Expect(cluster.Client.DeleteAllOf(ctx, &samplecrdv1.Network{}, client.InNamespace(w.Namespace))).To(Succeed())
+	gone := InterceptGomegaFailure(func() { Eventually(w.List).WithTimeout(5 * time.Minute).Should(BeEmpty()) })
 	if gone == nil {
 		return
 	}
 	w.stop()
-	left, err := w.list()
+	left, err := w.List()
 	Expect(err).NotTo(HaveOccurred())
 	for i := range left {
 		torn := left[i].DeepCopy()

@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/types"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,13 +97,4 @@ func newClass(changes ...func(*samplecrdv1.NetworkClass)) *samplecrdv1.NetworkCl
 	}
 	Expect(cluster.Client.Create(ctx, class)).To(Succeed())
 	return class
-}
-
-// containAll is true of a text with all parts in it.
-func containAll(parts []string) types.GomegaMatcher {
-	all := make([]types.GomegaMatcher, len(parts))
-	for i, part := range parts {
-		all[i] = ContainSubstring(part)
-	}
-	return And(all...)
 }

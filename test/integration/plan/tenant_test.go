@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	samplecrdv1 "github.com/samplecrd/samplecrd/apis/samplecrd/v1"
+	"github.com/samplecrd/samplecrd/test/matchers"
 )
 
 // tenant is one who shares classes with others, and all that they are told: answers
@@ -135,7 +136,7 @@ func (t *tenant) heard() []string {
 // warned waits for a warning with all of these in it.
 func (t *tenant) warned(parts ...string) {
 	GinkgoHelper()
-	Expect(t.of("Warning: ")).To(ContainElement(containAll(parts)))
+	Expect(t.of("Warning: ")).To(ContainElement(matchers.ContainAll(parts)))
 	t.mark("warning of " + parts[0])
 }
 
@@ -167,7 +168,7 @@ func (t *tenant) refusal(err error, fields []string, parts ...string) {
 		at = append(at, cause.Field)
 	}
 	Expect(at).To(Equal(fields))
-	Expect(status.Message).To(containAll(parts))
+	Expect(status.Message).To(matchers.ContainAll(parts))
 	text, err := json.Marshal(status)
 	Expect(err).NotTo(HaveOccurred())
 	t.note("Refusal: " + string(text))
@@ -192,7 +193,7 @@ func (t *tenant) move(network *samplecrdv1.Network, cidr string) error {
 func (t *tenant) says(network *samplecrdv1.Network, kind, reason string, parts ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		g.Expect(t.condition(g, network, kind)).To(And(HaveField("Reason", reason), HaveField("Message", containAll(parts))))
+		g.Expect(t.condition(g, network, kind)).To(And(HaveField("Reason", reason), HaveField("Message", matchers.ContainAll(parts))))
 	}).Should(Succeed())
 }
 
