@@ -132,7 +132,7 @@ var _ = Describe("Credentials", func() {
 		w.putSecret("tls", clouds)
 		w.Class = w.newClass(of("tls", openstack.Member))
 		w.Network("a", "10.1.0.0/24")
-		Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonBackendUnavailable, ContainSubstring("certificate")))
+		Eventually(w.Of("a")).Should(beUnready(samplecrdv1.NetworkReasonCredentialsMissing, ContainSubstring("certificate"), ContainSubstring("key cacert")))
 		w.putSecret("tls", clouds, func(secret *corev1.Secret) {
 			secret.Data["cacert"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 		})
