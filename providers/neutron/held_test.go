@@ -141,6 +141,23 @@ func TestListThatChangesBetweenItsPages(t *testing.T) {
 	}
 }
 
+// TestAStrangersOddSubnet keeps nobody from looking at what is ours.
+func TestAStrangersOddSubnet(t *testing.T) {
+	p := New(Options{})
+	p.cluster = "c"
+	s := asking(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "networks") {
+			_, _ = io.WriteString(w, `{"networks": [{"id": "n", "description": "`+mark("c", uidA)+`"}, {"id": "stranger"}]}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"subnets": [{"id": "s", "network_id": "n", "cidr": "10.0.0.0/24"}, {"id": "odd", "network_id": "stranger", "cidr": "any"}]}`)
+	})
+	all, err := p.listed(t.Context(), s, "p")
+	if err != nil || len(all) != 1 || len(all[uidA]) != 1 || len(all[uidA][0].subnets) != 1 {
+		t.Errorf("it lists %+v: %v", all, err)
+	}
+}
+
 // TestAnswerWithoutEnd: an answer is read so far and no further.
 func TestAnswerWithoutEnd(t *testing.T) {
 	s := asking(t, func(w http.ResponseWriter, _ *http.Request) {
